@@ -1,0 +1,61 @@
+"""Answers from the product catalogue, with tools for stock and prices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openai import OpenAI
+
+from prompts import HANDBOOK
+
+client = OpenAI(timeout=30)
+
+STOCK = {
+    "type": "function",
+    "function": {
+        "name": "stock",
+        "description": "How many pieces of an article are in the warehouse.",
+        "parameters": {"type": "object", "properties": {"article": {"type": "string"}}, "required": ["article"]},
+    },
+}
+PRICE = {
+    "type": "function",
+    "function": {
+        "name": "price",
+        "description": "The current price of an article in euros.",
+        "parameters": {"type": "object", "properties": {"article": {"type": "string"}}, "required": ["article"]},
+    },
+}
+TOOLS = {"stock": STOCK, "price": PRICE}
+
+
+def categories(passages: list[dict[str, str]]) -> set[str]:
+    return {passage["category"] for passage in passages}
+
+
+def advise(question: str, passages: list[dict[str, str]]) -> Any:
+    topics = ", ".join(categories(passages))
+    enabled = {"stock", "price"}
+    return client.chat.completions.create(
+        model="gpt-5",
+        tools=[TOOLS[name] for name in enabled],
+        messages=[
+            {"role": "system", "content": f"Advise on {topics} only.\n\n{HANDBOOK}"},
+            {"role": "user", "content": question},
+        ],
+        max_completion_tokens=600,
+    )
+
+
+def advise_in_fixed_order(question: str, passages: list[dict[str, str]]) -> Any:
+    enabled = {"stock", "price"}
+    context = "\n\n".join(passage["text"] for passage in passages[:5])
+    return client.chat.completions.create(
+        model="gpt-5",
+        tools=[TOOLS[name] for name in sorted(enabled)],
+        messages=[
+            {"role": "system", "content": HANDBOOK},
+            {"role": "user", "content": f"{context}\n\nQuestion: {question}"},
+        ],
+        max_completion_tokens=600,
+    )

@@ -1,0 +1,124 @@
+"""`promptopt check`: report what makes prompts slow."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from promptopt.cli.options import configuration, given_paths, project_options, words
+from promptopt.cli.output import prints_unicode, terminal_width, uses_color, write, write_error, write_file
+from promptopt.config import Config
+from promptopt.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from promptopt.lint import Report
+
+_SEVERITIES: Final = [level.label for level in Severity]
+_FORMATS: Final = ["text", "concise", "json"]
+
+
+@click.command("check", short_help="Report what makes prompts slow.")
+@project_options
+@click.option("--select", multiple=True, callback=words, help="Rules to run: codes, names, families, ALL.")
+@click.option("--extend-select", multiple=True, callback=words, help="Rules to run besides.")
+@click.option("--ignore", multiple=True, callback=words, help="Rules not to run.")
+@click.option("--preview", is_flag=True, help="Run preview rules too.")
+@click.option("--min-severity", type=click.Choice(_SEVERITIES), help="Least to show [warning; json: info].")
+@click.option("--fail-on", type=click.Choice(_SEVERITIES), default="warning", help="Least that exits 1 [warning].")
+@click.option("--show-fixes", is_flag=True, help="Show fixes with their edits.")
+@click.option("--output-format", type=click.Choice(_FORMATS), default="text", help="Form of the report [text].")
+@click.option("--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report there.")
+@click.option("--exit-zero", is_flag=True, help="Exit 0 even with findings.")
+@click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead.")
+@click.option("--model", help="The model that calls of unknown model are taken to use.")
+@click.option("--show-files", is_flag=True, help="List the files that would be reported on, and exit.")
+@click.option("--show-settings", is_flag=True, help="Print the configuration in force, and exit.")
+def command(**options: Any) -> int:
+    """Report what makes prompts slow in PATHS (default: the current folder).
+
+    The whole project is read; what stands in PATHS is reported. `-` reads one file from stdin.
+    """
+    paths, stdin = given_paths(options["paths"], options["stdin_filename"])
+    config = configuration(paths, options)
+    if options["show_settings"]:
+        write(_settings(config))
+        return 0
+    return _check(paths, config, stdin, options)
+
+
+def _check(paths: Sequence[Path], config: Config, stdin: Path | None, options: Mapping[str, Any]) -> int:
+    from promptopt.lint import check  # noqa: PLC0415 (loads the readers and the linker)
+
+    overlay = {stdin: sys.stdin.buffer.read()} if stdin else {}
+    report = check(paths, config, overlay=overlay)
+    if options["show_files"]:
+        write("".join(f"{path}\n" for path in report.files))
+        return 0
+    text = _render(report, options)
+    if options["output_file"]:
+        write_file(options["output_file"], text)
+    else:
+        write(text)
+    if options["verbose"]:
+        write_error(
+            f"read {len(report.sources)} files in {report.root}; "
+            f"{report.bounds_hit} evaluations were cut off by a bound"
+        )
+    threshold = Severity.parse(options["fail_on"])
+    failed = any(finding.severity >= threshold for finding in report.findings)
+    return int(failed and not options["exit_zero"])
+
+
+def _render(report: Report, options: Mapping[str, Any]) -> str:
+    from promptopt import report as reports  # noqa: PLC0415 (loaded with the report)
+
+    form = options["output_format"]
+    least = options["min_severity"] or ("info" if form == "json" else "warning")
+    to_file = options["output_file"] is not None
+    style = reports.Style(
+        min_severity=Severity.parse(least),
+        show_fixes=options["show_fixes"],
+        color=uses_color("never" if to_file and options["color"] == "auto" else options["color"]),
+        width=terminal_width(),
+        unicode=to_file or prints_unicode(),
+        verbosity=options["verbose"] - options["quiet"],
+    )
+    if options["statistics"]:
+        return _statistics(style.shown(report.findings), form)
+    return {"text": reports.as_text, "concise": reports.concise, "json": reports.as_json}[form](report, style)
+
+
+def _statistics(findings: Sequence[Finding], form: str) -> str:
+    """Findings counted by rule, the most frequent first."""
+    counts = Counter((finding.code, finding.name) for finding in findings)
+    rows = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    if form == "json":
+        entries = [{"code": code, "name": name, "count": count} for (code, name), count in rows]
+        return json.dumps(entries, indent=2) + "\n"
+    return "".join(f"{count:>6}  {code} {name}\n" for (code, name), count in rows)
+
+
+def _settings(config: Config) -> str:
+    """One line for each setting."""
+    names = [field.name for field in fields(config)]
+    return "".join(f"{name.replace('_', '-')} = {_value(getattr(config, name))}\n" for name in names)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, IntEnum):
+        return value.name.lower()
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value) if isinstance(value, str | bool | int | None) else str(value)

@@ -1,0 +1,30 @@
+"""Errors that end a run with exit status 2 and one line.
+
+PromptoptError
+├── UsageError      a path or option on the command line
+├── ConfigError     the project's configuration
+├── RulePackError   a rule pack that is missing, broken or in conflict
+└── InternalError   a rule that failed on a prompt
+"""
+
+from __future__ import annotations
+
+
+class PromptoptError(Exception):
+    """The run cannot go on; the message is one line that says what was wrong, where, and what to do."""
+
+
+class UsageError(PromptoptError):
+    """A path or option that cannot be used."""
+
+
+class ConfigError(PromptoptError):
+    """Configuration that cannot be read, or that names an unknown key, rule or option."""
+
+
+class RulePackError(PromptoptError):
+    """No rule pack, one that cannot be imported, or two rules of one code."""
+
+
+class InternalError(PromptoptError):
+    """A rule raised an exception; `__cause__` holds it."""

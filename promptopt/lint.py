@@ -1,0 +1,371 @@
+"""The pipeline: discover, read, link, run the rules, suppress.
+
+`check` reads the whole project and reports what stands in the given paths; `check_text` looks at one
+text alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from promptopt.config import Config, SinkFunction, absolute, load_config
+from promptopt.errors import InternalError
+from promptopt.finding import Finding, fingerprinted
+from promptopt.project.collect import collect
+from promptopt.prompt import Call, Prompt
+from promptopt.readers.facts import Module
+from promptopt.readers.python import PythonSyntaxError, read_module
+from promptopt.rule import AnyRule, Fault, RuleContext, check_selector, configure, load_rules, matches, select_rules
+from promptopt.sdks import SdkCatalogue, build_catalogue, load_catalogue
+from promptopt.sdks.schema import CallShape, Sdk
+from promptopt.source import Location, SourceFile, Span
+from promptopt.sources import load_sources
+from promptopt.suppression import Suppression, SuppressionUse, read_suppressions, removal_of
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+PRECEDENCE: Final = (
+    "volatile-cache-breakpoint",
+    "constant-after-loop-variable",
+    "context-before-instructions",
+    "unstable-order",
+    "volatile-prefix",
+)
+"""Of findings with one cause the rule that comes first here is the one to report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run found.
+
+    `findings` are sorted by path, offset and code; `files` are the files reported on, `files_read`
+    counts those read to link them. `prompts` and `calls` are the ones of `files`. `bounds_hit` counts
+    evaluations that were cut off. `sources` are the files read, by path relative to `root`.
+    """
+
+    findings: tuple[Finding, ...]
+    root: Path
+    files: tuple[str, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    calls: tuple[Call, ...] = ()
+    bounds_hit: int = 0
+    sources: Mapping[str, SourceFile] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What reading and linking a project gave, before rules look at it."""
+
+    root: Path
+    files: tuple[str, ...]
+    sources: Mapping[str, SourceFile]
+    faults: tuple[Fault, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    calls: tuple[Call, ...] = ()
+    bounds_hit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FileIgnores:
+    """`per-file-ignores` of the configuration; `prefix` leads from its folder to the project's root."""
+
+    patterns: tuple[tuple[GitIgnoreSpec, tuple[str, ...]], ...] = ()
+    prefix: str = ""
+
+    @classmethod
+    def of(cls, config: Config, known: Sequence[type[AnyRule]]) -> FileIgnores:
+        """Raises `ConfigError` for a word that names no rule."""
+        if not config.per_file_ignores:
+            return cls()
+        from pathspec import GitIgnoreSpec  # noqa: PLC0415 (loaded only where it is needed)
+
+        for _, words in config.per_file_ignores:
+            for word in words:
+                check_selector(known, word)
+        patterns = tuple((GitIgnoreSpec.from_lines([glob]), words) for glob, words in config.per_file_ignores)
+        relative = config.root.relative_to(config.patterns_root)
+        return cls(patterns, "" if relative == Path() else relative.as_posix() + "/")
+
+    def cover(self, rule: type[AnyRule], path: str) -> bool:
+        """Whether the rule is not wanted in that file."""
+        return any(
+            any(matches(rule, word) for word in words) and glob.match_file(self.prefix + path)
+            for glob, words in self.patterns
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """The rules of a run, ready to go: `configured` with their options, `known` all installed ones."""
+
+    configured: tuple[tuple[AnyRule, Any], ...]
+    known: tuple[type[AnyRule], ...]
+    file_ignores: FileIgnores
+
+
+def prepare(config: Config, known: Sequence[type[AnyRule]]) -> RuleSet:
+    """The rules that `config` selects from `known`.
+
+    Raises:
+        ConfigError: configuration that names an unknown rule or option.
+    """
+    rules = select_rules(known, config.select, config.extend_select, config.ignore, preview=config.preview)
+    return RuleSet(tuple(configure(rules, config, known)), tuple(known), FileIgnores.of(config, known))
+
+
+def run_rules(project: Project, rules: RuleSet) -> Report:
+    """Run the rules over a linked project.
+
+    Raises:
+        InternalError: a rule raised an exception.
+    """
+    reported = frozenset(project.files)
+    calls = {prompt.name: prompt.call.location for prompt in project.prompts}
+    found: list[Finding] = []
+    for subject in (*project.faults, *project.prompts, *project.calls):
+        found += _run(rules, subject, project.sources)
+    found = [finding for finding in found if finding.location.path in reported]
+    comments = _Suppressions(project.sources, reported)
+    found = _per_place([f for f in _per_cause(found) if not comments.silence(f, calls.get(f.prompt or ""))])
+    for use in comments.uses(rules):
+        found += [finding for finding in _run(rules, use, project.sources) if not comments.excuse(finding)]
+    ordered = sorted(found, key=lambda f: (f.location, f.code, f.prompt or ""))
+    return replace(_unjudged(project), findings=tuple(fingerprinted(ordered)))
+
+
+def _unjudged(project: Project) -> Report:
+    """What a project holds, without findings."""
+    reported = frozenset(project.files)
+    return Report(
+        (),
+        project.root,
+        project.files,
+        tuple(prompt for prompt in project.prompts if _stands_in(prompt, reported)),
+        tuple(call for call in project.calls if call.location.path in reported),
+        project.bounds_hit,
+        project.sources,
+    )
+
+
+def _stands_in(prompt: Prompt, files: frozenset[str]) -> bool:
+    return prompt.location.path in files or prompt.call.location.path in files
+
+
+def _run(rules: RuleSet, subject: object, sources: Mapping[str, SourceFile]) -> list[Finding]:
+    """Findings about one subject, without those that `per-file-ignores` leave out."""
+    found: list[Finding] = []
+    for rule, options in rules.configured:
+        if isinstance(subject, rule.subject):
+            try:
+                reported = list(rule.check(subject, RuleContext(options, sources)))
+            except Exception as error:
+                reason = " ".join(f"{type(error).__name__}: {error}".split())
+                raise InternalError(
+                    f"rule {rule.code} {rule.name} failed on {_designation(subject)}: {reason} "
+                    f"(a defect of the rule: --ignore {rule.code} goes on without it)"
+                ) from error
+            found += [
+                finding for finding in reported if not rules.file_ignores.cover(type(rule), finding.location.path)
+            ]
+    return found
+
+
+def _designation(subject: object) -> str:
+    if isinstance(subject, Prompt):
+        return f"prompt {subject.name}"
+    location = getattr(subject, "location", None)
+    return location.path if isinstance(location, Location) else type(subject).__name__
+
+
+def _per_cause(findings: Iterable[Finding]) -> list[Finding]:
+    """At most one finding per prompt and cause: by precedence of rules, then the most severe."""
+    kept: dict[object, Finding] = {}
+    for index, finding in enumerate(findings):
+        key = (finding.prompt, finding.group) if finding.group else index
+        other = kept.get(key)
+        if other is None or _rank(finding) < _rank(other):
+            kept[key] = finding
+    return list(kept.values())
+
+
+def _rank(finding: Finding) -> tuple[int, int, str, Location]:
+    order = PRECEDENCE.index(finding.name) if finding.name in PRECEDENCE else len(PRECEDENCE)
+    return order, -finding.severity, finding.code, finding.location
+
+
+def _per_place(findings: Iterable[Finding]) -> list[Finding]:
+    """At most one finding per rule and place: the most severe, then the first prompt by name."""
+    kept: dict[tuple[str, Location], Finding] = {}
+    for finding in findings:
+        key = (finding.code, finding.location)
+        other = kept.get(key)
+        if other is None or _weight(finding) < _weight(other):
+            kept[key] = finding
+    return list(kept.values())
+
+
+def _weight(finding: Finding) -> tuple[int, str, str]:
+    return -finding.severity, finding.prompt or "", finding.message
+
+
+class _Suppressions:
+    """Ignore comments of the files that were read, and which of them silenced something."""
+
+    def __init__(self, sources: Mapping[str, SourceFile], reported: frozenset[str]) -> None:
+        self._sources = sources
+        self._reported = reported
+        self._comments: dict[str, tuple[Suppression, ...]] = {}
+        self._used: set[tuple[Suppression, str]] = set()
+
+    def of_file(self, path: str) -> tuple[Suppression, ...]:
+        """Comments of one file, read once."""
+        if path not in self._comments:
+            source = self._sources.get(path)
+            self._comments[path] = read_suppressions(source) if source else ()
+        return self._comments[path]
+
+    def silence(self, finding: Finding, call: Location | None) -> bool:
+        """Whether a comment silences the finding: where it is, at its call, or along its chain."""
+        places = [finding.location, *([call] if call else [])]
+        chain = [*places, *(related.location for related in finding.related)]
+        hits = [
+            comment
+            for path in dict.fromkeys(place.path for place in chain)
+            for comment in self.of_file(path)
+            if comment.silences(finding.code, finding.name)
+            and any(comment.reaches(place) for place in (places if comment.whole_file else chain))
+        ]
+        for comment in hits:
+            self._used |= {(comment, word) for word in (finding.code, finding.name, "")}
+        return bool(hits)
+
+    def excuse(self, finding: Finding) -> bool:
+        """Whether a comment silences a finding about comments: only one that names its rule."""
+        return any(
+            comment.words and comment.silences(finding.code, finding.name) and comment.reaches(finding.location)
+            for comment in self.of_file(finding.location.path)
+        )
+
+    def uses(self, rules: RuleSet) -> Iterator[SuppressionUse]:
+        """What each comment of the reported files did. Words of rules that did not run, or that are
+        about comments themselves, are taken as used."""
+        ran = [rule for rule, _ in rules.configured if rule.subject is not SuppressionUse]
+        judged = {word for rule in ran for word in (rule.code, rule.name)}
+        names = {word for rule in rules.known for word in (rule.code, rule.name)}
+        for path in sorted(self._reported & self._sources.keys()):
+            for comment in self.of_file(path):
+                unused = tuple(w for w in comment.words if w in judged and (comment, w) not in self._used)
+                unknown = tuple(w for w in comment.words if w not in names)
+                idle = not comment.words and (comment, "") not in self._used
+                yield SuppressionUse(comment, unused, unknown, idle, removal_of(comment, self._sources[path]))
+
+
+def check(
+    paths: Sequence[Path | str], config: Config | None = None, *, overlay: Mapping[Path, bytes] | None = None
+) -> Report:
+    """Read the project that `paths` belong to and report what stands in them.
+
+    Args:
+        paths: files and folders.
+        config: default: that of the paths' project (`load_config`).
+        overlay: contents that take the place of files, such as an editor's unsaved text.
+
+    Raises:
+        ConfigError: the configuration is malformed or names an unknown rule.
+        RulePackError: no usable rule pack is installed.
+        InternalError: a rule failed.
+    """
+    places = [Path(path) for path in paths]
+    config = load_config(places) if config is None else config
+    rules = prepare(config, load_rules())
+    return run_rules(read_project(places, config, overlay or {}), rules)
+
+
+def inspect(paths: Sequence[Path | str], config: Config, *, overlay: Mapping[Path, bytes] | None = None) -> Report:
+    """As `check`, but run no rule: what prompts and calls the paths hold."""
+    return _unjudged(read_project([Path(path) for path in paths], config, overlay or {}))
+
+
+def check_text(text: str, path: str = "prompt.py", config: Config | None = None) -> Report:
+    """Report on one text as if it were the only file of a project; `path` is its name there.
+
+    Raises:
+        ConfigError, RulePackError, InternalError: see `check`.
+    """
+    config = Config(Path.cwd()) if config is None else config
+    rules = prepare(config, load_rules())
+    source = SourceFile(path, text.removeprefix("\ufeff"), bom=text.startswith("\ufeff"))
+    modules: dict[str, Module] = {}
+    faults: list[Fault] = []
+    try:
+        modules[path] = read_module(source)
+    except PythonSyntaxError as error:
+        faults.append(_fault("syntax", path, error.message, error.offset))
+    return run_rules(_linked(Project(config.root, (path,), {path: source}, tuple(faults)), modules, config), rules)
+
+
+def read_project(paths: Sequence[Path], config: Config, overlay: Mapping[Path, bytes]) -> Project:
+    """Read and link the project; what stands in `paths` is to be reported.
+
+    Faults of files and folders outside of `paths` are left out.
+    """
+    catalogue = load_catalogue()
+    texts = {_relative(path, config.root): content for path, content in overlay.items()}
+    collected = collect(config.root, paths, config, catalogue=catalogue, overlay=texts)
+    given = [_relative(path, config.root) for path in paths]
+    faults = [
+        _fault(fault.kind, fault.path, fault.message, fault.offset)
+        for fault in collected.faults
+        if fault.path in collected.files or any(_below(fault.path, path) for path in given)
+    ]
+    project = Project(config.root, collected.files, collected.sources, tuple(faults))
+    return _linked(project, collected.modules, config)
+
+
+def _linked(project: Project, modules: Mapping[str, Module], config: Config) -> Project:
+    from promptopt.project import link
+
+    sources = load_sources().with_project_sources(config.sources)
+    found = link(modules, project.sources, _catalogue(config), sources)
+    return replace(project, prompts=found.prompts, calls=found.calls, bounds_hit=found.bounds_hit)
+
+
+def _catalogue(config: Config) -> SdkCatalogue:
+    """The shipped catalogue and the project's own sinks."""
+    shipped = load_catalogue()
+    return build_catalogue([*shipped.sdks, sdk_of_sinks(config.sinks)]) if config.sinks else shipped
+
+
+def sdk_of_sinks(sinks: Sequence[SinkFunction]) -> Sdk:
+    """A project's own functions that send prompts, as the facts of an SDK.
+
+    A dotted function is a symbol, a bare name a method of an object of unknown type.
+    """
+    calls = tuple(
+        CallShape(
+            endpoint=sink.function,
+            functions=(sink.function.replace(".", ":", 1),) if "." in sink.function else (),
+            unmistakable=() if "." in sink.function else (sink.function,),
+            system=() if sink.system is None else (sink.system,),
+            messages=(sink.prompt,),
+        )
+        for sink in sinks
+    )
+    return Sdk("project", (), "", "configuration", "", calls=calls)
+
+
+def _fault(kind: Literal["unreadable", "syntax"], path: str, reason: str, offset: int | None) -> Fault:
+    return Fault(kind, Location(path, Span(offset or 0, offset or 0)), reason)
+
+
+def _relative(path: Path, root: Path) -> str:
+    return os.path.relpath(absolute(path), root).replace(os.sep, "/")
+
+
+def _below(path: str, folder: str) -> bool:
+    return folder in (".", path) or path.startswith(f"{folder}/")

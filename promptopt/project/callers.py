@@ -1,0 +1,230 @@
+"""Who calls a function: exactly, through a class hierarchy, or by an unusual method name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from promptopt.project import calls, members
+from promptopt.project.values import (
+    Alternatives,
+    Arguments,
+    CallResult,
+    ClassValue,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Member,
+    Method,
+    ModuleValue,
+    Parameter,
+    Place,
+    ScopeRef,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from promptopt.project.evaluate import Evaluator
+    from promptopt.project.frames import Frame
+    from promptopt.readers.facts import Expression
+
+MAX_CANDIDATES: Final = 200
+MAX_SITES: Final = 24
+MAX_DEFINERS: Final = 3
+"""Classes that may define a method for it to be recognised by name alone."""
+
+COMMON_NAMES: Final = frozenset(
+    {"get", "run", "call", "create", "invoke", "ainvoke", "execute", "process", "handle", "send", "start", "load"}
+    | {"update", "add", "append", "format", "render", "build", "parse", "read", "write", "save", "open", "close"}
+    | {"__init__", "__call__", "main", "forward", "predict", "generate", "query", "search", "stream", "setup", "step"}
+)
+
+_PASSING: Final = {"partial": 0, "to_thread": 0, "submit": 0, "run_in_executor": 1, "run_sync": 0, "apply_async": 0}
+
+
+class Confidence(IntEnum):
+    """How sure a hop from a function to a caller is."""
+
+    NAME = 0
+    HIERARCHY = 1
+    EXACT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """One call of a function. `shift` positional arguments come before the function's own."""
+
+    scope: ScopeRef
+    call: int
+    place: Place
+    confidence: Confidence
+    shift: int = 0
+
+
+class Callers:
+    """Finds call sites by name, then checks what the called expression resolves to."""
+
+    def __init__(self, ev: Evaluator) -> None:
+        self.ev = ev
+        self._by_name: dict[str, list[tuple[ScopeRef, int]]] | None = None
+        self._passed: dict[str, list[tuple[ScopeRef, int, int]]] = {}
+        self._definers: dict[str, int] = {}
+        self._sites: dict[ScopeRef, tuple[CallSite, ...]] = {}
+
+    def of(self, ref: ScopeRef) -> tuple[CallSite, ...]:
+        """Call sites of a function; of a constructor, the places that make objects of its class."""
+        found = self._sites.get(ref)
+        if found is None:
+            self._sites[ref] = ()
+            found = self._sites[ref] = self._find(ref)
+        return found
+
+    def arguments(self, site: CallSite, frame: Frame) -> Arguments:
+        """The arguments that the function receives at a site, in the caller's frame."""
+        fact = self.ev.scope(site.scope).calls[site.call]
+        position = self.ev.flow(site.scope).call_position(site.call)
+        given = calls.arguments_of(self.ev, fact, frame, position)
+        if not site.shift:
+            return given
+        return Arguments(given.positional[site.shift :], given.keywords, given.rest, given.open)
+
+    def receiver(self, site: CallSite, frame: Frame, ref: ScopeRef) -> Value | None:
+        """`self` inside the called function, as far as the call tells."""
+        ev = self.ev
+        fact = ev.scope(site.scope).calls[site.call]
+        if ev.self_of(ref) is None:
+            return None
+        if ev.scope(ref).name.endswith("__init__"):
+            parent = ev.parent(ref)
+            arguments = self.arguments(site, frame)
+            at_import = frame.level == "process"
+            return Instance(ClassValue(parent), arguments, site.place, at_import) if parent is not None else None
+        function = fact[2] if not site.shift else fact[3][site.shift - 1]
+        if function[0] == "attr":
+            position = ev.flow(site.scope).call_position(site.call)
+            value = ev.evaluate(function[3], frame, position)
+            for one in value.values if isinstance(value, Alternatives) else (value,):
+                if isinstance(one, Instance):
+                    return one
+        return ev.self_of(ref)
+
+    def _index(self) -> dict[str, list[tuple[ScopeRef, int]]]:
+        if self._by_name is None:
+            self._by_name = {}
+            for path, module in self.ev.world.modules.items():
+                for name, sites in module.calls_by_name.items():
+                    self._by_name.setdefault(name, []).extend((ScopeRef(path, s), c) for s, c in sites)
+                for scope in module.scopes:
+                    if scope.kind == "function":
+                        last = scope.name.rpartition(".")[2]
+                        self._definers[last] = self._definers.get(last, 0) + 1
+            self._index_passed(self._by_name)
+        return self._by_name
+
+    def _index_passed(self, by_name: dict[str, list[tuple[ScopeRef, int]]]) -> None:
+        for name, index in _PASSING.items():
+            for ref, call in by_name.get(name, ()):
+                arguments = self.ev.scope(ref).calls[call][3]
+                if index < len(arguments) and arguments[index][0] in ("name", "attr"):
+                    passed = _last_name(arguments[index])
+                    self._passed.setdefault(passed, []).append((ref, call, index + 1))
+
+    def _find(self, ref: ScopeRef) -> tuple[CallSite, ...]:
+        scope = self.ev.scope(ref)
+        if scope.kind != "function":
+            return ()
+        name = scope.name.rpartition(".")[2]
+        names = self._class_names(ref) if name == "__init__" else [name]
+        index = self._index()
+        sites: list[CallSite] = []
+        for one in names:
+            for where, call in index.get(one, ())[:MAX_CANDIDATES]:
+                site = self._check(ref, where, call, self.ev.scope(where).calls[call][2], 0)
+                if site is not None:
+                    sites.append(site)
+            for where, call, shift in self._passed.get(one, ())[:MAX_CANDIDATES]:
+                site = self._check(ref, where, call, self.ev.scope(where).calls[call][3][shift - 1], shift)
+                if site is not None:
+                    sites.append(site)
+        best = [site for site in sites if site.confidence > Confidence.NAME] or sites
+        return tuple(best[:MAX_SITES])
+
+    def _class_names(self, ref: ScopeRef) -> list[str]:
+        parent = self.ev.parent(ref)
+        if parent is None:
+            return []
+        refs = [parent, *self.ev.world.subclasses(parent, self.ev)]
+        return list(dict.fromkeys(self.ev.scope(one).name.rpartition(".")[2] for one in refs))
+
+    def _check(
+        self, ref: ScopeRef, where: ScopeRef, call: int, function: Expression, shift: int
+    ) -> CallSite | None:
+        ev = self.ev
+        if where == ref:
+            return None
+        ev.refuel(4_000)
+        value = ev.evaluate(function, ev.open_frame(where), ev.flow(where).call_position(call))
+        confidence = self._matches(ref, value, function)
+        if confidence is None:
+            return None
+        fact = ev.scope(where).calls[call]
+        if confidence is Confidence.NAME and not self._arity(ref, fact):
+            return None
+        return CallSite(where, call, Place(where.path, fact[0], fact[1]), confidence, shift)
+
+    def _matches(self, ref: ScopeRef, value: Value, function: Expression) -> Confidence | None:
+        if isinstance(value, Alternatives):
+            found = [self._matches(ref, one, function) for one in value.values]
+            return max((one for one in found if one is not None), default=None)
+        if isinstance(value, Method):
+            value = value.function
+        if isinstance(value, Function):
+            return Confidence.EXACT if value.scope == ref else self._overrides(ref, value.scope)
+        if isinstance(value, ClassValue):
+            return self._constructs(ref, value)
+        if isinstance(value, (Unknown, Member, Parameter)) and function[0] == "attr":
+            return self._by_method_name(ref, value)
+        return None
+
+    def _overrides(self, ref: ScopeRef, base: ScopeRef) -> Confidence | None:
+        """A call of a base class's method may reach an override."""
+        mine, theirs = self.ev.parent(ref), self.ev.parent(base)
+        if mine is None or theirs is None or mine == theirs or self.ev.scope(mine).kind != "class":
+            return None
+        related = {one.scope for one in members.ancestry(self.ev, ClassValue(mine))}
+        return Confidence.HIERARCHY if theirs in related else None
+
+    def _constructs(self, ref: ScopeRef, cls: ClassValue) -> Confidence | None:
+        if not self.ev.scope(ref).name.endswith("__init__"):
+            return None
+        return Confidence.EXACT if members.constructor(self.ev, cls) == ref else None
+
+    def _by_method_name(self, ref: ScopeRef, value: Value) -> Confidence | None:
+        name = self.ev.scope(ref).name.rpartition(".")[2]
+        if name in COMMON_NAMES or self._definers.get(name, 0) > MAX_DEFINERS or self.ev.self_of(ref) is None:
+            return None
+        base = value.base if isinstance(value, Member) else value
+        known = (ModuleValue, External, CallResult, Constant, ClassValue)
+        return None if isinstance(base, known) else Confidence.NAME
+
+    def _arity(self, ref: ScopeRef, fact: tuple[object, ...]) -> bool:
+        params = self.ev.scope(ref).params[1:]
+        if any(fact_.kind in ("args", "kwargs") for fact_ in params):
+            return True
+        positional, keywords = fact[3], fact[4]
+        names = {param.name for param in params}
+        assert isinstance(positional, tuple)
+        assert isinstance(keywords, tuple)
+        if len(positional) > len(params) or any(name is not None and name not in names for name, _ in keywords):
+            return False
+        required = sum(1 for param in params if param.default is None)
+        spread = any(a[0] == "star" for a in positional) or any(name is None for name, _ in keywords)
+        return spread or len(positional) + len(keywords) >= required
+
+
+def _last_name(expression: Expression) -> str:
+    name: str = expression[4] if expression[0] == "attr" else expression[3]
+    return name

@@ -1,0 +1,157 @@
+"""Deciding tests where the values they look at are known; None where they are not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptopt.project.values import (
+    Alternatives,
+    CallResult,
+    ClassValue,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Literal,
+    MapValue,
+    Method,
+    Pipe,
+    Sequence,
+    TextValue,
+    Value,
+    constant_key,
+)
+
+if TYPE_CHECKING:
+    from promptopt.project.evaluate import Evaluator
+    from promptopt.project.frames import Frame
+    from promptopt.readers.facts import Expression
+
+_OBJECTS = (Function, Method, ClassValue, Instance, External, CallResult, Pipe)
+_SOMETHING = (TextValue, Sequence, MapValue, *_OBJECTS)
+
+
+def truth(value: Value) -> bool | None:
+    """Whether a value counts as true."""
+    if isinstance(value, Constant):
+        return bool(value.value)
+    if isinstance(value, TextValue):
+        if any(isinstance(piece, Literal) and piece.value for piece in value.pieces):
+            return True
+        return None if value.pieces else False
+    if isinstance(value, Sequence):
+        if any(isinstance(item, Value) for item in value.items):
+            return True
+        return None if value.items else False
+    if isinstance(value, MapValue):
+        return True if value.entries else None if value.rest else False
+    if isinstance(value, Alternatives):
+        answers = {truth(one) for one in value.values}
+        return answers.pop() if len(answers) == 1 else None
+    return True if isinstance(value, _OBJECTS) else None
+
+
+def decide(ev: Evaluator, test: Expression, frame: Frame, position: int) -> bool | None:
+    """Whether a test holds."""
+    tag = test[0]
+    if tag == "not":
+        inner = decide(ev, test[3], frame, position)
+        return None if inner is None else not inner
+    if tag in ("and", "or"):
+        return _combined(ev, test, frame, position)
+    if tag == "cmp":
+        return _compared(ev, test, frame, position)
+    if tag == "name" and test[3] == "TYPE_CHECKING":
+        return False
+    if tag == "call":
+        return _called(ev, test, frame, position)
+    if tag == "unk":
+        return None
+    return truth(ev.evaluate(test, frame, position))
+
+
+def _combined(ev: Evaluator, test: Expression, frame: Frame, position: int) -> bool | None:
+    settles = test[0] == "or"
+    unknown = False
+    for part in test[3]:
+        answer = decide(ev, part, frame, position)
+        if answer is settles:
+            return settles
+        unknown = unknown or answer is None
+    return None if unknown else not settles
+
+
+def _compared(ev: Evaluator, test: Expression, frame: Frame, position: int) -> bool | None:
+    operator = test[3]
+    left = ev.evaluate(test[4], frame, position)
+    right = ev.evaluate(test[5], frame, position)
+    negated = operator in ("is not", "!=", "not in")
+    answer = _contains(left, right) if operator in ("in", "not in") else _equal(left, right)
+    return None if answer is None else answer is not negated
+
+
+def _equal(left: Value, right: Value) -> bool | None:
+    if isinstance(left, Constant) and left.value is None:
+        left, right = right, left
+    if isinstance(right, Constant) and right.value is None:
+        if isinstance(left, Constant):
+            return left.value is None
+        if isinstance(left, Alternatives):
+            answers = {_equal(one, right) for one in left.values}
+            return answers.pop() if len(answers) == 1 else None
+        return False if isinstance(left, _SOMETHING) else None
+    a, b = constant_key(left), constant_key(right)
+    if a is not ... and b is not ...:
+        return bool(a == b)
+    return True if isinstance(left, External) and isinstance(right, External) and left.dotted == right.dotted else None
+
+
+def _contains(item: Value, container: Value) -> bool | None:
+    key = constant_key(item)
+    if key is ...:
+        return None
+    if isinstance(container, MapValue):
+        return True if key in container.entries else None if container.rest else False
+    if isinstance(container, Sequence):
+        keys: list[Any] = [constant_key(one) if isinstance(one, Value) else ... for one in container.items]
+        return True if key in [k for k in keys if k is not ...] else None if ... in keys else False
+    if isinstance(container, TextValue) and isinstance(key, str):
+        known = any(isinstance(piece, Literal) and key in piece.value for piece in container.pieces)
+        return True if known else False if len(container.pieces) == 1 and isinstance(container.pieces[0], Literal) else None
+    return None
+
+
+_KINDS = {
+    "builtins.str": TextValue,
+    "builtins.dict": MapValue,
+    "builtins.list": Sequence,
+    "builtins.tuple": Sequence,
+    "builtins.set": Sequence,
+}
+
+
+def _called(ev: Evaluator, test: Expression, frame: Frame, position: int) -> bool | None:
+    _, _, function, arguments, _ = ev.scope(frame.scope).calls[test[3]]
+    if function[0] != "name" or function[3] != "isinstance" or len(arguments) != 2:
+        return truth(ev.evaluate(test, frame, position))
+    value = ev.evaluate(arguments[0], frame, position)
+    cls = ev.evaluate(arguments[1], frame, position)
+    options = cls.items if isinstance(cls, Sequence) else (cls,)
+    answers = [_is_instance(value, option) if isinstance(option, Value) else None for option in options]
+    return True if True in answers else None if None in answers else False
+
+
+def _is_instance(value: Value, cls: Value) -> bool | None:
+    if isinstance(value, Alternatives):
+        answers = {_is_instance(one, cls) for one in value.values}
+        return answers.pop() if len(answers) == 1 else None
+    if isinstance(cls, External) and cls.dotted in _KINDS:
+        expected = _KINDS[cls.dotted]
+        if isinstance(value, Sequence) and expected is Sequence:
+            return value.kind == cls.dotted.removeprefix("builtins.")
+        if isinstance(value, expected):
+            return True
+        return False if isinstance(value, (*_SOMETHING, Constant)) else None
+    if isinstance(cls, ClassValue) and isinstance(value, (TextValue, MapValue, Sequence, Constant)):
+        return False
+    return None

@@ -1,0 +1,304 @@
+"""How often a value changes, and why: values to volatility and causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from promptopt.project import members
+from promptopt.project.values import (
+    Again,
+    AgainItems,
+    Alternatives,
+    CallResult,
+    ClassValue,
+    Constant,
+    Derived,
+    Either,
+    EitherItems,
+    External,
+    Fixed,
+    Function,
+    Grown,
+    Hole,
+    Instance,
+    Item,
+    Literal,
+    MapValue,
+    Member,
+    Method,
+    ModuleValue,
+    Parameter,
+    Piece,
+    Place,
+    Sequence,
+    Splice,
+    TextValue,
+    Unknown,
+    Value,
+    Variable,
+    Volatile,
+)
+from promptopt.prompt import Cause, Volatility
+from promptopt.source import Location, Span
+
+if TYPE_CHECKING:
+    from promptopt.project.callers import Callers
+    from promptopt.project.evaluate import Evaluator
+
+Description: TypeAlias = tuple[Volatility, tuple[Cause, ...]]
+
+CONSTANT: Final[Description] = (Volatility.CONSTANT, ())
+UNKNOWN: Final[Description] = (Volatility.UNKNOWN, ())
+
+MAX_CAUSES: Final = 6
+MAX_HOPS: Final = 4
+"""Callers of callers that a parameter inside a text is followed through."""
+
+_NAMEABLE: Final = frozenset({"user-words", "retrieved-passages", "conversation-history"})
+_FIXED_ORDER: Final = frozenset({"model_dump", "dict", "asdict", "sorted", "to_dict", "json"})
+
+
+class Describer:
+    """Describes values; parameters are joined over the callers that bind them."""
+
+    def __init__(self, ev: Evaluator, callers: Callers) -> None:
+        self.ev = ev
+        self.callers = callers
+        self._memo: dict[int, tuple[Value, Description]] = {}
+        self._active: set[int] = set()
+        self._hops = 0
+
+    def of(self, value: Value) -> Description:
+        """Volatility and causes, the most volatile first."""
+        found = self._memo.get(id(value))
+        if found is not None:
+            return found[1]
+        if id(value) in self._active or len(self._active) > 120:
+            return CONSTANT
+        self._active.add(id(value))
+        try:
+            description = self._describe(value)
+        finally:
+            self._active.discard(id(value))
+        if not self._active:
+            self._memo[id(value)] = (value, description)
+        return description
+
+    def _describe(self, value: Value) -> Description:
+        if isinstance(value, Volatile):
+            return value.volatility, (self.cause(value),)
+        if isinstance(value, (Constant, Function, Method, ClassValue, ModuleValue)):
+            return CONSTANT
+        if isinstance(value, TextValue):
+            return self.joined(self._piece(piece) for piece in value.pieces)
+        if isinstance(value, Sequence):
+            return self._sequence(value)
+        if isinstance(value, MapValue):
+            return self.joined(map(self.of, (*value.entries.values(), *value.rest)))
+        if isinstance(value, Alternatives):
+            return self.joined(map(self.of, value.values))
+        if isinstance(value, Parameter):
+            return self._parameter(value)
+        if isinstance(value, Derived):
+            return self._derived(value)
+        return self._rest(value)
+
+    def _rest(self, value: Value) -> Description:
+        if isinstance(value, Fixed):
+            return value.volatility, ()
+        if isinstance(value, External):
+            known = self.ev.sdks.is_constant(value.dotted) or value.dotted.rpartition(".")[2].isupper()
+            return CONSTANT if known else UNKNOWN
+        if isinstance(value, Grown):
+            return self._named("growing-list", value.place, "")
+        if isinstance(value, Variable):
+            source = self.ev.sources.template_name(value.name)
+            return UNKNOWN if source is None else self._named(source.kind, value.place, value.name, by_name=True)
+        if isinstance(value, Member):
+            return self._member(value)
+        if isinstance(value, Unknown):
+            return self._unknown(value)
+        if isinstance(value, CallResult):
+            return self._call_result(value)
+        return UNKNOWN
+
+    def cause(self, value: Volatile) -> Cause:
+        """The cause that a volatile value is."""
+        chain = (location(value.place),) if value.place is not None else ()
+        return Cause(value.kind, value.label, value.volatility, value.expression, chain, value.by_name)
+
+    def _named(self, kind: str, place: Place | None, expression: str, *, by_name: bool = False) -> Description:
+        source = self.ev.sources.kind(kind)
+        chain = (location(place),) if place is not None else ()
+        words = expression or self.ev.text(place)
+        return source.volatility, (Cause(kind, source.label, source.volatility, words, chain, by_name),)
+
+    def joined(self, descriptions: Iterable[Description]) -> Description:
+        """The higher volatility and all causes."""
+        volatility = Volatility.CONSTANT
+        causes: dict[tuple[str, str], Cause] = {}
+        for level, found in descriptions:
+            volatility = max(volatility, level)
+            for cause in found:
+                causes.setdefault((cause.kind, cause.expression), cause)
+        ordered = sorted(causes.values(), key=lambda cause: -cause.volatility)
+        return volatility, tuple(ordered[:MAX_CAUSES])
+
+    def _piece(self, piece: Piece) -> Description:
+        if isinstance(piece, Literal):
+            return CONSTANT
+        if isinstance(piece, Hole):
+            return self.hole(piece)
+        if isinstance(piece, Either):
+            return self.joined(self._piece(one) for run in piece.alternatives for one in run)
+        if isinstance(piece, Again):
+            body = [self._piece(one) for one in piece.pieces]
+            return self.joined([self.of(piece.over), *body])
+        return UNKNOWN
+
+    def hole(self, hole: Hole) -> Description:
+        """A hole's value, by its name where the value itself is not known."""
+        description = self.of(hole.value)
+        if description[0] is not Volatility.UNKNOWN or not hole.expression.isidentifier():
+            return description
+        source = self.ev.sources.name(hole.expression)
+        if source is None or source.kind not in _NAMEABLE:
+            return description
+        return self.joined([self._named(source.kind, hole.passed or hole.place, hole.expression, by_name=True)])
+
+    def _sequence(self, value: Sequence) -> Description:
+        description = self.joined(self._item(item) for item in value.items)
+        if value.order is None:
+            return description
+        return self.joined([description, (value.order.volatility, (self.cause(value.order),))])
+
+    def _item(self, item: Item) -> Description:
+        if isinstance(item, Splice):
+            return self.of(item.value)
+        if isinstance(item, EitherItems):
+            return self.joined(self._item(one) for run in item.alternatives for one in run)
+        if isinstance(item, AgainItems):
+            inner = [self._item(one) for one in item.items]
+            grown = [self._named("growing-list", item.loop, "")] if item.grows else []
+            return self.joined([self.of(item.over), *inner, *grown])
+        return self.of(item)
+
+    def _derived(self, value: Derived) -> Description:
+        description = self.joined(map(self.of, value.inputs))
+        if value.how in ("size", "sorted"):
+            kept = tuple(cause for cause in description[1] if not cause.kind.endswith("-order"))
+            level = max((cause.volatility for cause in kept), default=Volatility.CONSTANT)
+            return (level if description[0] is not Volatility.UNKNOWN else description[0]), kept
+        if value.how == "json" and not value.ordered and any(_unordered(one) for one in value.inputs):
+            order = self._named("json-key-order", value.place, "")
+            return description[0], (*description[1], *order[1])
+        return description
+
+    def _member(self, value: Member) -> Description:
+        if value.how == "call":
+            level, causes = self.of(value.base)
+            calls = tuple(cause for cause in causes if cause.volatility is Volatility.CALL)
+            return (Volatility.CALL, calls) if calls else UNKNOWN
+        if isinstance(value.base, (External, Instance, CallResult, Function, ClassValue)):
+            return UNKNOWN
+        level, causes = self.of(value.base)
+        return UNKNOWN if level < Volatility.USER and not causes else (level, causes)
+
+    def _unknown(self, value: Unknown) -> Description:
+        if value.name is not None:
+            source = self.ev.sources.name(value.name)
+            if source is not None and source.kind in _NAMEABLE:
+                return self._named(source.kind, value.place, value.name, by_name=True)
+        causes = tuple(
+            cause for one in value.inputs for cause in self.of(one)[1] if cause.volatility is Volatility.CALL
+        )
+        return (Volatility.CALL, causes) if causes else UNKNOWN
+
+    def _call_result(self, value: CallResult) -> Description:
+        ev = self.ev
+        if ev.sdks.client(value.dotted) is not None:
+            return CONSTANT
+        if value.dotted in ("pathlib.Path", "pathlib.PurePath", "decimal.Decimal"):
+            return self.joined(self.of(ev.force(one)) for one in value.arguments.positional)
+        return UNKNOWN
+
+    # Parameters
+
+    def _parameter(self, value: Parameter) -> Description:
+        typed = self.ev.world.annotated(value.annotation, value.scope, self.ev)
+        if isinstance(typed, External):
+            source = self.ev.sources.annotation(typed.dotted)
+            if source is not None:
+                return self._named(source.kind, value.place, value.name)
+        passed = self._over_callers(value)
+        if passed is not None and passed[0] is not Volatility.UNKNOWN:
+            return passed
+        source = self.ev.sources.name(value.name)
+        if source is not None:
+            return self._named(source.kind, value.place, value.name, by_name=True)
+        return passed or UNKNOWN
+
+    def _over_callers(self, value: Parameter) -> Description | None:
+        """What traced callers pass: the most volatile that is known, unknown only where nothing is."""
+        if self._hops >= MAX_HOPS:
+            return None
+        self._hops += 1
+        try:
+            found = [self._passed(value, site) for site in self.callers.of(value.scope)]
+        finally:
+            self._hops -= 1
+        known = [one for one in found if one[0] is not Volatility.UNKNOWN]
+        volatile = [one for one in known if one[0] >= Volatility.USER]
+        if volatile:
+            return self.joined(volatile)
+        if len(known) < len(found):
+            return UNKNOWN
+        return self.joined(known) if known else None
+
+    def _passed(self, value: Parameter, site: object) -> Description:
+        from promptopt.project.callers import CallSite
+
+        assert isinstance(site, CallSite)
+        frame = self.ev.open_frame(site.scope)
+        arguments = self.callers.arguments(site, frame)
+        skip = 1 if self.ev.self_of(value.scope) is not None else 0
+        bound = self.ev.world.bind(value.scope, arguments, skip=skip, ev=self.ev).get(value.name)
+        if bound is None:
+            return UNKNOWN
+        level, causes = self.of(self.ev.force(bound))
+        via = location(site.place)
+        return level, tuple(
+            replace(cause, chain=(*cause.chain, via)) if via not in cause.chain else cause for cause in causes
+        )
+
+
+def location(place: Place) -> Location:
+    """A place as the model has it."""
+    return Location(place.path, Span(place.start, place.end))
+
+
+def _unordered(value: Value) -> bool:
+    """Whether a serialised value may be a mapping whose keys come in no fixed order."""
+    if isinstance(value, MapValue):
+        return bool(value.rest) or any(_unordered(one) for one in value.entries.values())
+    if isinstance(value, Sequence):
+        return any(_unordered(one) for one in members.spread(value.items))
+    if isinstance(value, Alternatives):
+        return any(_unordered(one) for one in value.values)
+    return isinstance(value, (Parameter, Unknown)) and not _listed(value)
+
+
+def _listed(value: Value) -> bool:
+    annotation = value.annotation if isinstance(value, Parameter) else None
+    return annotation is not None and annotation.partition("[")[0].rpartition(".")[2].lower() in (
+        "list",
+        "str",
+        "tuple",
+        "sequence",
+        "int",
+        "float",
+        "bool",
+        "basemodel",
+    )

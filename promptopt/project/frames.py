@@ -1,0 +1,91 @@
+"""Frames: one scope with its parameters bound to the arguments of one call, or left open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from promptopt.project.values import Lazy, Place, ScopeRef, Unknown, Value
+
+IN_PROGRESS: Final = Unknown("cycle")
+"""Stands in a memo for a value that is being computed: what depends on itself is not known."""
+
+
+
+class Frame:
+    """A scope under evaluation.
+
+    `bindings` maps parameters to arguments; parameters without one are open. `receiver` is `self` (or
+    the class). `closure` is the frame of the enclosing scope. `level` lowers the volatility of what is
+    made here: `process` (evaluated once at import or cached), `session` (made once per long-lived
+    object), or None. `memo` holds values by the identity of expressions and thunks; `fallback` is the
+    memo of the frame this one was forked from. `heads` fixes loop heads to a value. `call` is the place
+    of the call that made the frame, `caller` its frame. `outer` is the frame that a comprehension's frame,
+    with its `locals`, stands in.
+    """
+
+    __slots__ = (
+        "bindings",
+        "call",
+        "caller",
+        "closure",
+        "depth",
+        "fallback",
+        "heads",
+        "level",
+        "locals",
+        "memo",
+        "outer",
+        "receiver",
+        "scope",
+    )
+
+    def __init__(
+        self,
+        scope: ScopeRef,
+        bindings: Mapping[str, Lazy | Value] | None = None,
+        *,
+        receiver: Value | None = None,
+        closure: Frame | None = None,
+        level: str | None = None,
+        call: Place | None = None,
+        caller: Frame | None = None,
+        depth: int = 0,
+    ) -> None:
+        self.scope = scope
+        self.bindings = bindings if bindings is not None else {}
+        self.receiver = receiver
+        self.closure = closure
+        self.level = level
+        self.call = call
+        self.caller = caller
+        self.depth = depth
+        self.memo: dict[int, Value] = {}
+        self.fallback: dict[int, Value] | None = None
+        self.heads: dict[int, Value] = {}
+        self.locals: Mapping[str, Value] = {}
+        self.outer: Frame | None = None
+
+    def bound(self, names: Mapping[str, Value]) -> Frame:
+        """The same scope with extra local names: the variables of a comprehension."""
+        frame = Frame(self.scope, closure=self.closure, level=self.level, call=self.call, depth=self.depth)
+        frame.locals = names
+        frame.outer = self
+        return frame
+
+    def fork(self, head: list[object], value: Value) -> Frame:
+        """The same frame in which one loop head has a given value."""
+        frame = Frame(
+            self.scope,
+            self.bindings,
+            receiver=self.receiver,
+            closure=self.closure,
+            level=self.level,
+            call=self.call,
+            caller=self.caller,
+            depth=self.depth,
+        )
+        known = {key: value for key, value in self.memo.items() if value is not IN_PROGRESS}
+        frame.fallback = known if self.fallback is None else {**self.fallback, **known}
+        frame.heads = {**self.heads, id(head): value}
+        return frame

@@ -1,0 +1,262 @@
+"""Elements of sequences: spreading, unpacking, comprehensions, and what loops add to lists and texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from promptopt.project import conditions
+from promptopt.project.values import (
+    Again,
+    AgainItems,
+    Alternatives,
+    Constant,
+    Derived,
+    EitherItems,
+    Grown,
+    Item,
+    Items,
+    MapValue,
+    Member,
+    Parameter,
+    Place,
+    Sequence,
+    Splice,
+    TextValue,
+    Unknown,
+    Value,
+    Volatile,
+    alternatives,
+    literal,
+)
+
+if TYPE_CHECKING:
+    from promptopt.project.evaluate import Evaluator
+    from promptopt.project.flow import Loop, Thunk
+    from promptopt.project.frames import Frame
+    from promptopt.readers.facts import Expression
+
+MAX_UNROLLED: Final = 40
+"""Elements of a known sequence that a comprehension is computed for one by one."""
+
+
+def spliced(value: Value, place: Place | None) -> Items:
+    """The items that `*value` contributes."""
+    if isinstance(value, Sequence):
+        return value.items if value.order is None else (Splice(value, place),)
+    if isinstance(value, MapValue) and not value.rest:
+        return tuple(literal(key) if isinstance(key, str) else Constant(key) for key in value.entries)
+    if isinstance(value, Constant) and value.value is None:
+        return ()
+    if isinstance(value, Alternatives):
+        return (EitherItems(value.condition, tuple(spliced(one, place) for one in value.values)),)
+    return (Splice(value, place),)
+
+
+def known_items(value: Value) -> list[Value] | None:
+    """All elements, if each is known to be there."""
+    if isinstance(value, MapValue) and not value.rest:
+        return [literal(key) if isinstance(key, str) else Constant(key) for key in value.entries]
+    if isinstance(value, Sequence) and value.order is None and len(value.items) <= MAX_UNROLLED:
+        items = [item for item in value.items if isinstance(item, Value)]
+        return items if len(items) == len(value.items) else None
+    return None
+
+
+def element(ev: Evaluator, value: Value, place: Place | None) -> Value:
+    """One element of an iteration over `value`."""
+    items = known_items(value)
+    if items:
+        return alternatives("element", tuple(items), limit=12)
+    if isinstance(value, Sequence):
+        found = [item for item in _flat(value.items) if isinstance(item, Value)]
+        if found and value.order is None and len(found) <= 6:
+            return alternatives("element", tuple(found))
+    if isinstance(value, Volatile):
+        return value
+    return Member(value, "", "element", place)
+
+
+def _flat(items: Items) -> list[Item]:
+    result: list[Item] = []
+    for item in items:
+        if isinstance(item, EitherItems):
+            for run in item.alternatives:
+                result.extend(_flat(run))
+        elif isinstance(item, AgainItems):
+            result.extend(_flat(item.items))
+        elif isinstance(item, Splice):
+            result.append(Member(item.value, "", "element", item.place))
+        else:
+            result.append(item)
+    return result
+
+
+def unpacked(ev: Evaluator, value: Value, index: int, starred: int | None) -> Value:
+    """Target `index` of `a, b = value`; `starred` targets take all but `starred` later ones."""
+    if isinstance(value, Sequence) and all(isinstance(item, Value) for item in value.items):
+        if starred is not None:
+            stop = len(value.items) - starred
+            return Sequence("list", value.items[index:stop], value.order, value.place)
+        if -len(value.items) <= index < len(value.items):
+            item = value.items[index]
+            return item if isinstance(item, Value) else Unknown("unpack")
+    if isinstance(value, Alternatives):
+        return alternatives(value.condition, tuple(unpacked(ev, one, index, starred) for one in value.values))
+    if isinstance(value, Volatile):
+        return value
+    return Member(value, str(index), "slice" if starred is not None else "item")
+
+
+def comprehension(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
+    """A list, set, dict or generator comprehension."""
+    _, _, _, kind, body, key, generators = e
+    items, order = _generate(ev, (body, key), generators, frame, position)
+    if kind == "dict":
+        pairs = [item for item in items if isinstance(item, Sequence)]
+        entries = {}
+        if len(pairs) == len(items):
+            for pair in pairs:
+                name = ev.world.key(pair.items[0])
+                if name is ...:
+                    return MapValue({}, (Derived("dict", tuple(_values(items))),), ev.place(e, frame))
+                entries[name] = pair.items[1]
+            return MapValue(entries, (), ev.place(e, frame))  # type: ignore[arg-type]  # pairs hold Values only
+        return MapValue({}, (Derived("dict", tuple(_values(items))),), ev.place(e, frame))
+    if kind == "set" and order is None and (len(items) > 1 or not all(isinstance(i, Value) for i in items)):
+        order = ev.volatile("set-order", ev.place(e, frame), frame)
+    return Sequence("set" if kind == "set" else "list", items, order, ev.place(e, frame))
+
+
+def _values(items: Items) -> list[Value]:
+    result = []
+    for item in items:
+        if isinstance(item, AgainItems):
+            result += [item.over, *_values(item.items)]
+        elif isinstance(item, EitherItems):
+            result += [value for run in item.alternatives for value in _values(run)]
+        else:
+            result.append(item.value if isinstance(item, Splice) else item)
+    return result
+
+
+def _generate(
+    ev: Evaluator,
+    body: tuple[Expression, Expression | None],
+    generators: tuple[tuple[Expression, Expression, tuple[Expression, ...]], ...],
+    frame: Frame,
+    position: int,
+) -> tuple[Items, Volatile | None]:
+    if not generators:
+        value = ev.evaluate(body[0], frame, position)
+        if body[1] is None:
+            return (value,), None
+        return (Sequence("tuple", (ev.evaluate(body[1], frame, position), value)),), None
+    target, iterable, tests = generators[0]
+    over = ev.evaluate(iterable, frame, position)
+    order = over.order if isinstance(over, Sequence) else None
+    elements = known_items(over)
+    items: list[Item] = []
+    if elements is not None:
+        for one in elements:
+            inner = _bound(ev, target, one, frame)
+            kept = _kept(ev, tests, inner, position)
+            if kept is False:
+                continue
+            run, further = _generate(ev, body, generators[1:], inner, position)
+            order = order or further
+            items.extend(run if kept else (EitherItems("filter", (run, ())),))
+        return tuple(items), order
+    inner = _bound(ev, target, element(ev, over, ev.place(iterable, frame)), frame)
+    run, further = _generate(ev, body, generators[1:], inner, position)
+    label = ev.text(ev.place(iterable, frame))
+    return (AgainItems(ev.text(ev.place(target, frame)), over, label, run),), order or further
+
+
+def _kept(ev: Evaluator, tests: tuple[Expression, ...], frame: Frame, position: int) -> bool | None:
+    answers = [conditions.decide(ev, test, frame, position) for test in tests]
+    return False if False in answers else None if None in answers else True
+
+
+def _bound(ev: Evaluator, target: Expression, value: Value, frame: Frame) -> Frame:
+    """A frame of the same scope in which the comprehension's variables are bound."""
+    return frame.bound(dict(_bindings(ev, target, value)))
+
+
+def _bindings(ev: Evaluator, target: Expression, value: Value) -> list[tuple[str, Value]]:
+    if target[0] == "name":
+        return [(target[3], value)]
+    if target[0] == "seq":
+        return [
+            pair
+            for index, item in enumerate(target[4])
+            for pair in _bindings(ev, item[3] if item[0] == "star" else item, unpacked(ev, value, index, None))
+        ]
+    return []
+
+
+def loop_head(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
+    """A name as a loop's body sees it: its value before, and what earlier rounds added to it."""
+    _, before, after, loop = thunk
+    first = ev.thunk(before, frame)
+    if after is None:
+        return first
+    last = ev.thunk(after, frame.fork(thunk, first))
+    return _fused(ev, first, last, loop, frame, grows=True)
+
+
+def loop_exit(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
+    """A name after a loop."""
+    _, before, after, loop = thunk
+    first = ev.thunk(before, frame)
+    last = ev.thunk(after, frame)
+    return _fused(ev, first, last, loop, frame, grows=False)
+
+
+def _fused(ev: Evaluator, first: Value, last: Value, loop: Loop, frame: Frame, *, grows: bool) -> Value:
+    if last is first:
+        return first
+    place = Place(frame.scope.path, loop.start, loop.end)
+    over, variable, label = _iterated(ev, loop, frame)
+    if isinstance(first, Sequence) and isinstance(last, Sequence):
+        return _fused_items(first, last, (variable, over, label), place, grows=grows)
+    if isinstance(first, TextValue) and isinstance(last, TextValue):
+        head = _common(first.pieces, last.pieces)
+        if head == len(first.pieces):
+            added = last.pieces[head:]
+            return TextValue((*first.pieces, Again(variable, over, label, added, place))) if added else first
+        return alternatives("loop", (first, last))
+    if isinstance(first, Unknown) and first.why in ("unset", "unbound", "undefined"):
+        return last
+    if isinstance(first, (Parameter, Member, Volatile, Unknown)):
+        return first
+    return alternatives("loop", (last, first))
+
+
+def _fused_items(
+    first: Sequence, last: Sequence, source: tuple[str, Value, str], place: Place, *, grows: bool
+) -> Value:
+    head = _common(first.items, last.items)
+    if head < len(first.items):
+        if head == 0 and first.items:
+            return alternatives("loop", (last, first))
+        tail = last.items[head:]
+        return Sequence(first.kind, (*first.items[:head], EitherItems("loop", (tail, first.items[head:]))), last.order)
+    added = tuple(item for item in last.items[head:] if not (isinstance(item, AgainItems) and item.loop == place))
+    if not added:
+        return last if len(last.items) > head else first
+    again = AgainItems(source[0], source[1], source[2], added, place, grows)
+    return Sequence(first.kind, (*first.items, again), first.order or last.order, first.place)
+
+
+def _common(a: tuple[object, ...], b: tuple[object, ...]) -> int:
+    count = 0
+    while count < min(len(a), len(b)) and (a[count] is b[count] or a[count] == b[count]):
+        count += 1
+    return count
+
+
+def _iterated(ev: Evaluator, loop: Loop, frame: Frame) -> tuple[Value, str, str]:
+    if loop.iterable is None or loop.target is None:
+        return Grown("loop", Place(frame.scope.path, loop.start, loop.end)), "", "while"
+    over = ev.evaluate(loop.iterable, frame, loop.first)
+    return over, ev.text(ev.place(loop.target, frame)), ev.text(ev.place(loop.iterable, frame))

@@ -1,0 +1,320 @@
+"""From request sites to prompts: expand callers until the text is known, then build the model."""
+
+from __future__ import annotations
+
+import posixpath
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from promptopt.project import hooks
+from promptopt.project.callers import Callers, CallSite
+from promptopt.project.describe import Describer, location
+from promptopt.project.evaluate import FUEL, Evaluator
+from promptopt.project.frames import Frame
+from promptopt.project.messages import MessageBuilder
+from promptopt.project.needs import open_parameters
+from promptopt.project.requests import Requests, Site, Slots
+from promptopt.project.values import Constant, Instance, Place, ScopeRef, Value, Volatile, plain
+from promptopt.project.world import World
+from promptopt.prompt import (
+    Absent,
+    Block,
+    Call,
+    CallContext,
+    History,
+    Interpolation,
+    Message,
+    Parameter,
+    Prompt,
+)
+
+if TYPE_CHECKING:
+    from promptopt.readers.facts import Module
+    from promptopt.sdks.catalogue import SdkCatalogue
+    from promptopt.source import SourceFile
+    from promptopt.sources.catalogue import SourceCatalogue
+
+MAX_CHAIN: Final = 7
+"""Hops from a request site outwards."""
+
+MAX_PROMPTS: Final = 60
+"""Prompts of one request site."""
+
+RECURSION: Final = 12_000
+"""Interpreter frames that nested evaluations may take; the evaluator's own bound is reached first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What linking a project gave; `bounds_hit` counts evaluations that were cut off."""
+
+    prompts: tuple[Prompt, ...]
+    calls: tuple[Call, ...]
+    bounds_hit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LinkOptions:
+    """`paths` are all files of the project, parsed or not; `roots` further import roots; `read_text`
+    reads a file of the project by its path, None where there is none."""
+
+    paths: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    read_text: Callable[[str], str | None] = field(default=lambda _path: None)
+
+
+def link(
+    modules: Mapping[str, Module],
+    files: Mapping[str, SourceFile],
+    sdks: SdkCatalogue,
+    sources: SourceCatalogue,
+    options: LinkOptions | None = None,
+) -> Linked:
+    """Resolve every request of the project.
+
+    Args:
+        modules: facts by path.
+        files: the parsed files' text by path.
+        sdks: what is known about SDKs.
+        sources: where volatility comes from.
+        options: see `LinkOptions`.
+    """
+    options = options or LinkOptions()
+    world = World(modules, files, sdks, sources, options.read_text, options.paths, options.roots)
+    with _deep_recursion():
+        return _Linker(world).run()
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Hops from the outermost caller inwards; `frame` is the request site's, its parameters bound."""
+
+    hops: tuple[CallSite, ...]
+    scopes: tuple[ScopeRef, ...]
+
+
+class _Linker:
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.ev = Evaluator(world)
+        self.callers = Callers(self.ev)
+        self.describer = Describer(self.ev, self.callers)
+        self.requests = Requests(self.ev)
+        self.names: dict[str, int] = {}
+
+    def run(self) -> Linked:
+        prompts: list[Prompt] = []
+        calls: dict[object, Call] = {}
+        hooked = hooks.find(self.ev)
+        for site in list(self.requests.sites()):
+            self.ev.refuel()
+            for prompt in self._prompts(site, hooked.get(site.place, ())):
+                calls.setdefault(prompt.call.location, prompt.call)
+                prompts.append(prompt)
+        prompts.extend(self._name(prompt) for prompt in hooks.prompts(self.ev, self.describer))
+        return Linked(tuple(prompts), tuple(calls.values()), self.ev.bounds_hit)
+
+    def _prompts(self, site: Site, hooked: tuple[Value, ...]) -> Iterator[Prompt]:
+        """The prompts of one site: one for each way its text is supplied."""
+        queue = [_Chain((), (site.scope,))]
+        made = 0
+        while queue and made < MAX_PROMPTS:
+            chain = queue.pop(0)
+            self.ev.refuel()
+            frame = self._frame(chain)
+            slots = self.requests.slots(site, frame)
+            wider = self._wider(chain, slots) if len(chain.hops) < MAX_CHAIN else []
+            if wider:
+                queue.extend(wider[: MAX_PROMPTS - made])
+                continue
+            made += 1
+            yield self._name(self._build(site, slots, chain, hooked))
+
+    def _frame(self, chain: _Chain) -> Frame:
+        """The site's frame with its parameters bound along the chain."""
+        frame = self.ev.open_frame(chain.scopes[0])
+        receiver = self._outer_receiver(chain)
+        if receiver is not None:
+            frame = _with_receiver(frame, receiver)
+        for hop, inner in zip(chain.hops, chain.scopes[1:], strict=True):
+            frame = self._bound(hop, inner, frame)
+        return frame
+
+    def _outer_receiver(self, chain: _Chain) -> Instance | None:
+        return None
+
+    def _bound(self, hop: CallSite, ref: ScopeRef, caller: Frame) -> Frame:
+        arguments = self.callers.arguments(hop, caller)
+        receiver = self.callers.receiver(hop, caller, ref)
+        skip = 1 if receiver is not None else 0
+        bindings = self.world.bind(ref, arguments, skip=skip, ev=self.ev)
+        parent = self.ev.parent(ref)
+        closure = self.ev.open_frame(parent) if parent is not None else None
+        return Frame(
+            ref,
+            bindings,
+            receiver=receiver,
+            closure=closure,
+            call=hop.place,
+            caller=caller,
+            depth=caller.depth + 1,
+        )
+
+    def _wider(self, chain: _Chain, slots: Slots) -> list[_Chain]:
+        """Chains one hop longer, for the callers that supply what is still open."""
+        outer = chain.scopes[0]
+        wanted = open_parameters(slots)
+        if any(parameter.scope == outer for parameter in wanted):
+            sites = self.callers.of(outer)
+            return [_Chain((site, *chain.hops), (site.scope, *chain.scopes)) for site in sites if self._is_new(chain, site)]
+        return []
+
+    def _is_new(self, chain: _Chain, site: CallSite) -> bool:
+        return site.scope not in chain.scopes
+
+    # The model
+
+    def _build(self, site: Site, slots: Slots, chain: _Chain, hooked: tuple[Value, ...]) -> Prompt:
+        builder = MessageBuilder(self.ev, self.describer, site.sdk)
+        messages: list[Message | History] = []
+        for value in slots.system:
+            messages.extend(builder.system(value))
+        for value in hooked:
+            messages.extend(builder.system(value))
+        messages.extend(self._flags(site, slots))
+        messages.extend(self._conversation(builder, site, slots))
+        call = self._call(site, slots)
+        outer = chain.hops[0] if chain.hops else None
+        scope = chain.scopes[0]
+        place = outer.place if outer is not None else site.place
+        name = f"{scope.path}::{self.ev.scope(scope).name or '<module>'}"
+        return Prompt(
+            name,
+            call,
+            location(place),
+            builder.tools(slots.tools),
+            tuple(messages),
+            tuple(location(hop.place) for hop in chain.hops),
+        )
+
+    def _conversation(self, builder: MessageBuilder, site: Site, slots: Slots) -> Iterator[Message | History]:
+        shape = site.shape
+        if shape.history == "server" and self._passes_history(site):
+            yield History("server", (), "", location(site.place))
+        given = builder.messages(slots.messages)
+        yield from given
+        if shape.history == "agent":
+            yield History("agent", (), "", location(site.place))
+        yield from builder.messages(slots.input)
+        if slots.messages is None and (shape.messages and slots.unresolved):
+            yield History("unknown", (), "", location(site.place), known=False)
+
+    def _passes_history(self, site: Site) -> bool:
+        fact = self.ev.scope(site.scope).calls[site.call]
+        passed = {name for name, _ in fact[4]}
+        return any(
+            reference in passed or (isinstance(reference, int) and reference < len(fact[3]))
+            for reference in site.shape.history_when
+        )
+
+    def _flags(self, site: Site, slots: Slots) -> Iterator[Message]:
+        """Text that the SDK itself puts at the end of the system prompt (`inject_date=True`)."""
+        for flag in site.shape.flags:
+            keyword = str(flag.argument)
+            fact = self.ev.scope(site.scope).calls[site.call]
+            given = next((value for name, value in fact[4] if name == keyword), None)
+            if given is None:
+                continue
+            frame, position = self.ev.open_frame(site.scope), self.ev.flow(site.scope).call_position(site.call)
+            value = self.ev.evaluate(given, frame, position)
+            if not (isinstance(value, Constant) and value.value is flag.value):
+                continue
+            kind = flag.cause
+            directives = next((v for name, v in fact[4] if name == str(flag.format)), None) if flag.format else None
+            text = plain(self.ev.evaluate(directives, frame, position)) if directives is not None else None
+            if text is not None:
+                kind = self.ev.sources.formatted("time-of-day", text) or kind
+            place = Place(site.scope.path, given[1], given[2])
+            source = self.ev.sources.kind(kind)
+            cause = self.describer.cause(Volatile(kind, source.label, source.volatility, f"{keyword}=True", place))
+            part = Interpolation(f"{keyword}=True", source.volatility, (cause,), location(place))
+            yield Message("system", (Block((part,)),), location(place))
+
+    def _call(self, site: Site, slots: Slots) -> Call:
+        scope = self.ev.scope(site.scope)
+        loops = self.ev.flow(site.scope).enclosing(self.ev.flow(site.scope).call_position(site.call))
+        targets = tuple(self.ev.text(Place(site.scope.path, *one.target[1:3])) if one.target else "while" for one in loops)
+        parameters = {name: self._parameter(value) for name, value in slots.parameters.items()}
+        return Call(
+            site.sdk.name,
+            site.shape.endpoint,
+            self._provider(site, slots),
+            location(site.place),
+            scope.name or "<module>",
+            parameters.get("model"),
+            MappingProxyType(parameters),
+            slots.unresolved,
+            CallContext("unknown", scope.is_async, targets),
+            bool(site.sdk.markers),
+        )
+
+    def _provider(self, site: Site, slots: Slots) -> str | None:
+        if not site.certain:
+            return None
+        if slots.client is not None:
+            found = self.ev.sdks.client(slots.client.dotted)
+            if found is not None:
+                redirected = any(name in slots.client.arguments.keywords for name in found[1].base_url)
+                return None if redirected else found[1].provider
+        return site.shape.provider or site.sdk.provider
+
+    def _parameter(self, value: Value) -> Parameter:
+        level, causes = self.describer.of(value)
+        text = plain(value)
+        known = text if text is not None else value.value if isinstance(value, Constant) else Absent.UNKNOWN
+        place = getattr(value, "place", None)
+        return Parameter(known, location(place) if isinstance(place, Place) else None, level, causes)
+
+    def _name(self, prompt: Prompt) -> Prompt:
+        count = self.names.get(prompt.name, 0) + 1
+        self.names[prompt.name] = count
+        return prompt if count == 1 else replace(prompt, name=f"{prompt.name}#{count}")
+
+
+def _with_receiver(frame: Frame, receiver: Instance) -> Frame:
+    return Frame(frame.scope, receiver=receiver, closure=frame.closure, depth=frame.depth)
+
+
+def project_reader(root: str, read: Callable[[str], bytes | None]) -> Callable[[str], str | None]:
+    """A function that reads text files of the project and nothing outside it."""
+
+    def text(path: str) -> str | None:
+        clean = posixpath.normpath(path)
+        if clean.startswith(("..", "/")):
+            return None
+        content = read(posixpath.join(root, clean))
+        if content is None:
+            return None
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return None
+
+    return text
+
+
+__all__ = ["FUEL", "Iterable", "LinkOptions", "Linked", "link", "project_reader"]

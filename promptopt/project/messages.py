@@ -1,0 +1,446 @@
+"""From values to the model: what a request's slots hold as messages, blocks, parts and tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from promptopt.project import calls, strings, templates
+from promptopt.project.describe import Describer, location
+from promptopt.project.values import (
+    EMPTY_ARGUMENTS,
+    Again,
+    AgainItems,
+    Alternatives,
+    Arguments,
+    CallResult,
+    Constant,
+    Derived,
+    Either,
+    EitherItems,
+    External,
+    Fixed,
+    Function,
+    Grown,
+    Hole,
+    Instance,
+    Item,
+    Items,
+    Literal,
+    MapValue,
+    Member,
+    Method,
+    Parameter,
+    Piece,
+    Pieces,
+    Place,
+    Sequence,
+    Splice,
+    TextValue,
+    Unknown,
+    Value,
+    Variable,
+    Volatile,
+    plain,
+)
+from promptopt.prompt import (
+    Block,
+    CacheMarker,
+    Cause,
+    Choice,
+    History,
+    Interpolation,
+    Media,
+    Message,
+    Part,
+    Parts,
+    Repeat,
+    Segment,
+    Text,
+    Tool,
+    ToolList,
+    Volatility,
+)
+
+if TYPE_CHECKING:
+    from promptopt.source import Location
+    from promptopt.project.evaluate import Evaluator
+    from promptopt.sdks.schema import Sdk
+
+_MEDIA: Final = ("image", "audio", "file", "video", "document")
+_ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "bot": "assistant", "function": "tool"}
+_KNOWN_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool"})
+_MAX_TOOL_TEXT: Final = 200
+
+
+class MessageBuilder:
+    """Builds the model's values for one request of an SDK."""
+
+    def __init__(self, ev: Evaluator, describer: Describer, sdk: Sdk) -> None:
+        self.ev = ev
+        self.describer = describer
+        self.markers = sdk.markers or ("cache_control",)
+
+    # Parts
+
+    def parts(self, value: Value, place: Place | None = None) -> Parts:
+        """A value as text."""
+        return self.pieces(strings.to_pieces(value, place or _place(value), self.ev.text(place or _place(value))))
+
+    def pieces(self, pieces: Pieces) -> Parts:
+        """Pieces of text as parts."""
+        return tuple(self._part(piece) for piece in pieces)
+
+    def _part(self, piece: Piece) -> Part:
+        if isinstance(piece, Literal):
+            return Text(piece.value, self._segments(piece))
+        if isinstance(piece, Either):
+            return Choice(piece.condition, tuple(self.pieces(run) for run in piece.alternatives))
+        if isinstance(piece, Again):
+            return Repeat(piece.label, piece.variable, (*self._repeated(piece), *self.pieces(piece.pieces)))
+        return self._interpolation(piece)
+
+    def _repeated(self, piece: Again) -> Parts:
+        """How often a part is repeated changes with the sequence it is repeated for."""
+        level, causes = self.describer.of(piece.over)
+        if level in (Volatility.CONSTANT, Volatility.UNKNOWN):
+            return ()
+        where = _place(piece.over) or next((p.place for p in piece.pieces if isinstance(p, Hole)), None) or piece.loop
+        return (Interpolation(piece.label, level, causes, location(where) if where else None),)
+
+    def _segments(self, piece: Literal) -> tuple[Segment, ...]:
+        if piece.origin is None or not piece.value:
+            return ()
+        place = self.ev.locate(piece, 0, len(piece.value))
+        return (Segment(0, len(piece.value), location(place or piece.origin)),)
+
+    def _interpolation(self, hole: Hole) -> Interpolation:
+        level, causes = self.describer.hole(hole)
+        if hole.passed is not None:
+            via = location(hole.passed)
+            causes = tuple(
+                cause
+                if via in cause.chain
+                else Cause(
+                    cause.kind, cause.label, cause.volatility, cause.expression, (*cause.chain, via), cause.by_name
+                )
+                for cause in causes
+            )
+        where = hole.place or hole.passed
+        return Interpolation(hole.expression or self.ev.text(where), level, causes, location(where) if where else None)
+
+    # Content
+
+    def blocks(self, content: Value, place: Place | None) -> tuple[Block, ...]:
+        """A message's content: one text, or a list of blocks."""
+        if isinstance(content, Sequence):
+            return tuple(block for item in content.items for block in self._block_items(item))
+        if isinstance(content, MapValue) and ("text" in content.entries or "type" in content.entries):
+            return self._block_items(content)
+        if isinstance(content, CallResult) and self.ev.sdks.block(content.dotted) is not None:
+            return self._block_items(content)
+        if isinstance(content, Constant) and content.value is None:
+            return ()
+        where = location(place) if place is not None else None
+        return (Block(self.parts(content, place), None, where),)
+
+    def _block_items(self, item: Item) -> tuple[Block, ...]:
+        if isinstance(item, Splice):
+            return (Block(self.pieces((Hole(item.value, item.place),))),)
+        if isinstance(item, EitherItems):
+            return tuple(b for run in item.alternatives for one in run for b in self._block_items(one))
+        if isinstance(item, AgainItems):
+            inner = tuple(b for one in item.items for b in self._block_items(one))
+            parts = tuple(part for block in inner for part in block.parts)
+            again = Again(item.variable, item.over, item.label, (), item.loop)
+            return (Block((Repeat(item.label, item.variable, (*self._repeated(again), *parts)),)),)
+        if isinstance(item, MapValue):
+            return (self._map_block(item),)
+        if isinstance(item, CallResult):
+            return (self._object_block(item),)
+        return (Block(self.parts(item)),)
+
+    def _map_block(self, item: MapValue) -> Block:
+        marker = next((self._marker(item.entries[key], item) for key in self.markers if key in item.entries), None)
+        where = location(item.place) if item.place is not None else None
+        kind = plain(item.entries["type"]) if "type" in item.entries else None
+        if kind is not None and kind.startswith(_MEDIA):
+            return Block((Media(kind, where),), marker, where)
+        for key in ("text", "content", "input_text"):
+            if key in item.entries:
+                return Block(self.parts(item.entries[key]), marker, where)
+        values = (*item.entries.values(), *item.rest)
+        return Block(self.pieces((Hole(Derived("block", values), item.place),)), marker, where)
+
+    def _object_block(self, item: CallResult) -> Block:
+        found = self.ev.sdks.block(item.dotted)
+        where = location(item.place)
+        if found is None:
+            return Block(self.pieces((Hole(item, item.place),)), None, where)
+        if found[1].media is not None:
+            return Block((Media(found[1].media, where),), None, where)
+        given = [self.ev.force(item.arguments.keywords[k]) for k in self.markers if k in item.arguments.keywords]
+        marker = next((self._marker(one, item) for one in given), None)
+        text = self.ev.world.argument(item.arguments, found[1].text, self.ev)
+        return Block(self.parts(text if text is not None else Unknown("block")), marker, where)
+
+    def _marker(self, value: Value, block: MapValue | CallResult) -> CacheMarker | None:
+        if isinstance(value, Constant) and not value.value:
+            return None
+        ttl = plain(value.entries["ttl"]) if isinstance(value, MapValue) and "ttl" in value.entries else None
+        place = _place(value) or block.place
+        return CacheMarker(ttl, location(place) if place is not None else None)
+
+    # Messages
+
+    def messages(self, value: Value | None, role: str = "user") -> tuple[Message | History, ...]:
+        """A slot's value as messages; text stands for one message of `role`."""
+        if value is None or (isinstance(value, Constant) and value.value is None):
+            return ()
+        if isinstance(value, Sequence):
+            return self._items(value.items, role)
+        if isinstance(value, Alternatives):
+            return self._alternative_messages(value, role)
+        if isinstance(value, (MapValue, CallResult, Instance)):
+            return self._message(value, role)
+        if isinstance(value, (Function, Method)):
+            return self.messages(self._per_request(value), role)
+        if self._is_list(value):
+            return (self._history(value, _place(value)),)
+        return (Message(role, self.blocks(value, _place(value)), _location(value)),)
+
+    def _per_request(self, function: Value) -> Value:
+        """What a callable used as instructions returns; its first parameter is the run's context."""
+        context = self.ev.volatile("run-context", None, None)
+        arguments = Arguments((context,))
+        inner = function.function if isinstance(function, Method) else function
+        if isinstance(inner, Function):
+            params = self.ev.scope(inner.scope).params[1 if isinstance(function, Method) else 0 :]
+            arguments = Arguments((context,)) if params else EMPTY_ARGUMENTS
+        place = Place("", 0, 0)
+        return calls.call_value(self.ev, function, arguments, place, None)
+
+    def _alternative_messages(self, value: Alternatives, role: str) -> tuple[Message | History, ...]:
+        built = [self.messages(one, role) for one in value.values]
+        return max(built, key=_weight, default=())
+
+    def _is_list(self, value: Value) -> bool:
+        """Whether a value that is not known stands for a list of messages by its name or type."""
+        if isinstance(value, Grown):
+            return True
+        if isinstance(value, Parameter) and value.annotation is not None:
+            head = value.annotation.strip("\"'").partition("[")[0].rpartition(".")[2].lower()
+            if head == "str":
+                return False
+            if head in ("list", "sequence", "iterable"):
+                return True
+        level, causes = self.describer.of(value)
+        return level is not Volatility.CONSTANT and any(cause.kind == "conversation-history" for cause in causes)
+
+    def _items(self, items: Items, role: str) -> tuple[Message | History, ...]:
+        return tuple(message for item in items for message in self._item(item, role))
+
+    def _item(self, item: Item, role: str) -> tuple[Message | History, ...]:
+        if isinstance(item, Splice):
+            if isinstance(item.value, Sequence):
+                return self._items(item.value.items, role)
+            if isinstance(item.value, Fixed):
+                return ()
+            return (self._history(item.value, item.place),)
+        if isinstance(item, EitherItems):
+            runs = [self._items(run, role) for run in item.alternatives]
+            return tuple(_uncertain(one) for run in runs for one in run)
+        if isinstance(item, AgainItems):
+            return self._again(item, role)
+        if isinstance(item, Alternatives):
+            return tuple(_uncertain(one) for one in self.messages(item, role))
+        if isinstance(item, (Parameter, Member, Unknown)) and not isinstance(item, Variable):
+            level, causes = self.describer.of(item)
+            return (Message("user", (Block(self.pieces((Hole(item, _place(item)),))),), _location(item), certain=False),)
+        return self._message(item, role)
+
+    def _again(self, item: AgainItems, role: str) -> tuple[Message | History, ...]:
+        if item.grows:
+            where = location(item.loop) if item.loop is not None else None
+            return (History("loop", (), item.label, where),)
+        built = self._items(item.items, role)
+        if any(isinstance(one, History) for one in built):
+            return built
+        dynamic = any(isinstance(one, Message) and one.role not in _KNOWN_ROLES for one in built)
+        if dynamic or self._is_list(item.over):
+            return (self._history(item.over, _place(item.over) or item.loop),)
+        return tuple(_uncertain(one) for one in built)
+
+    def _history(self, value: Value, place: Place | None) -> History:
+        where = location(place) if place is not None else None
+        words = self.ev.text(place)
+        if isinstance(value, Grown):
+            return History(value.where, (), words, where)
+        if isinstance(value, Member) and value.how == "slice":
+            inner = self._history(value.base, place)
+            return History(inner.grows_in, ("slice",), words, where, inner.known)
+        if isinstance(value, Sequence):
+            known = any(isinstance(one, History) and one.known for one in self._items(value.items, "user"))
+            return History("parameter", (), words, where, known)
+        _, causes = self.describer.of(value)
+        known = any(cause.kind in ("conversation-history", "growing-list") for cause in causes)
+        return History("parameter" if known else "unknown", (), words, where, known)
+
+    def _message(self, item: Value, role: str) -> tuple[Message | History, ...]:
+        if isinstance(item, MapValue):
+            return self._map_message(item, role)
+        if isinstance(item, CallResult):
+            return self._object_message(item, role)
+        if isinstance(item, Sequence) and len(item.items) == 2:
+            first, content = item.items
+            name = plain(first) if isinstance(first, Value) else None
+            if name is not None and _role(name) in _KNOWN_ROLES and isinstance(content, Value):
+                return (Message(_role(name), self.blocks(content, _place(content)), _location(item)),)
+        if isinstance(item, Instance) and item.arguments is not None:
+            return self._instance_message(item, role)
+        return (Message(role, self.blocks(item, _place(item)), _location(item)),)
+
+    def _map_message(self, item: MapValue, role: str) -> tuple[Message | History, ...]:
+        where = location(item.place) if item.place is not None else None
+        given = item.entries.get("role")
+        if given is None and "type" in item.entries and "text" in item.entries:
+            return (Message(role, self.blocks(item, item.place), where),)
+        if given is None and "messages" in item.entries:
+            return self.messages(item.entries["messages"], role)
+        if given is None and not ({"content", "parts"} & item.entries.keys()):
+            if "input" in item.entries:
+                return self.messages(item.entries["input"], role)
+            return (Message(role, self.blocks(Unknown("message"), item.place), where, certain=False),)
+        content = item.entries.get("content", item.entries.get("parts", Unknown("content")))
+        name = self._role_name(given) if given is not None else role
+        return (Message(_role(name or "?"), self.blocks(content, _place(content) or item.place), where),)
+
+    def _role_name(self, value: Value) -> str | None:
+        if isinstance(value, External):
+            return value.dotted.rpartition(".")[2].lower()
+        if isinstance(value, Alternatives):
+            return next((name for one in value.values if (name := self._role_name(one))), None)
+        return plain(value)
+
+    def _object_message(self, item: CallResult, role: str) -> tuple[Message | History, ...]:
+        found = self.ev.sdks.message(item.dotted)
+        if found is None:
+            if self.ev.sdks.template(item.dotted) is not None:
+                return self.messages(templates.rendered(self.ev, item, {}, {}), role)
+            if self.ev.sdks.block(item.dotted) is not None:
+                return (Message(role, self.blocks(item, item.place), location(item.place)),)
+            if self._is_list(item):
+                return (self._history(item, item.place),)
+            return (Message(role, self.blocks(item, item.place), location(item.place)),)
+        content = self.ev.world.argument(item.arguments, found[1].content, self.ev)
+        if found[1].placeholder:
+            return (History("store", (), self.ev.text(item.place), location(item.place)),)
+        name = self.ev.world.role(item, self.ev)
+        value = content if content is not None else Unknown("content")
+        return (Message(_role(name or "?"), self.blocks(value, _place(value) or item.place), location(item.place)),)
+
+    def _instance_message(self, item: Instance, role: str) -> tuple[Message | History, ...]:
+        """An object of a project's own message class, if it has a role and content."""
+        given = self.ev.attribute(item, "role", None)
+        name = self._role_name(given)
+        where = location(item.place) if item.place is not None else None
+        if name is None:
+            return (Message(role, self.blocks(Unknown("message"), item.place), where, certain=False),)
+        content = self.ev.attribute(item, "content", item.place)
+        return (Message(_role(name), self.blocks(content, item.place), where),)
+
+    def system(self, value: Value) -> tuple[Message | History, ...]:
+        """A slot of instructions: text, blocks, texts, messages, or a callable that returns them."""
+        if isinstance(value, Sequence) and not self._holds_messages(value):
+            return (Message("system", self.blocks(value, value.place), _location(value)),)
+        return self.messages(value, "system")
+
+    def _holds_messages(self, value: Sequence) -> bool:
+        for item in value.items:
+            if isinstance(item, MapValue) and "role" in item.entries:
+                return True
+            if isinstance(item, CallResult) and self.ev.sdks.message(item.dotted) is not None:
+                return True
+        return False
+
+    # Tools
+
+    def tools(self, value: Value | None) -> ToolList | None:
+        """A slot of tool definitions."""
+        if value is None or (isinstance(value, Constant) and value.value is None):
+            return None
+        if isinstance(value, Alternatives):
+            built = [self.tools(one) for one in value.values]
+            return max((one for one in built if one), key=lambda one: len(one.tools), default=None)
+        if not isinstance(value, Sequence):
+            return ToolList((), complete=False, location=_location(value))
+        tools = tuple(self._tool(item) for item in value.items if isinstance(item, Value))
+        complete = len(tools) == len(value.items)
+        cause = self.describer.cause(value.order) if value.order is not None else self._spliced_order(value)
+        return ToolList(tools, complete, cause, _location(value))
+
+    def _spliced_order(self, value: Sequence) -> Cause | None:
+        for item in value.items:
+            if isinstance(item, Splice) and isinstance(item.value, Sequence) and item.value.order is not None:
+                return self.describer.cause(item.value.order)
+        return None
+
+    def _tool(self, value: Value) -> Tool:
+        where = _location(value)
+        if isinstance(value, Function):
+            scope = self.ev.scope(value.scope)
+            text = scope.docstring[3] if scope.docstring is not None else ""
+            return Tool(scope.name.rpartition(".")[2], (Text(text),) if text else (), None, where)
+        if isinstance(value, MapValue):
+            marker = next((self._marker(value.entries[k], value) for k in self.markers if k in value.entries), None)
+            name = plain(value.entries["name"]) if "name" in value.entries else None
+            return Tool(name, tuple(self._schema(value, 0)), marker, where)
+        return Tool(None, (), None, where)
+
+    def _schema(self, value: Value, depth: int) -> list[Part]:
+        if isinstance(value, TextValue):
+            return list(self.pieces(value.pieces))
+        inner: list[Part] = []
+        if depth < 8 and isinstance(value, MapValue):
+            for key, one in value.entries.items():
+                inner += [Text(f'"{key}":'), *self._schema(one, depth + 1)]
+        elif depth < 8 and isinstance(value, Sequence):
+            for item in value.items[:_MAX_TOOL_TEXT]:
+                inner += self._schema(item, depth + 1) if isinstance(item, Value) else []
+        elif isinstance(value, Volatile):
+            inner.append(self._interpolation(Hole(value, value.place)))
+        return inner
+
+
+def _weight(messages: tuple[Message | History, ...]) -> int:
+    return sum(
+        len(part.value) if isinstance(part, Text) else 1
+        for message in messages
+        if isinstance(message, Message)
+        for block in message.blocks
+        for part in block.parts
+    ) + len(messages)
+
+
+def _uncertain(message: Message | History) -> Message | History:
+    if isinstance(message, History):
+        return message
+    return Message(message.role, message.blocks, message.location, certain=False)
+
+
+def _role(name: str) -> str:
+    return _ROLES.get(name.lower(), name.lower())
+
+
+def _place(value: object) -> Place | None:
+    place = getattr(value, "place", None)
+    if isinstance(place, Place):
+        return place
+    if isinstance(value, TextValue) and value.pieces:
+        first = value.pieces[0]
+        return first.origin if isinstance(first, Literal) else getattr(first, "place", None)
+    return None
+
+
+def _location(value: object) -> Location | None:
+    place = _place(value)
+    return location(place) if place is not None else None

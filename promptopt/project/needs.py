@@ -1,0 +1,103 @@
+"""Which parameters a request's text still waits for: only those that are a whole slot, a whole list or
+a whole content. A parameter embedded in text is described, not expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from promptopt.project.values import (
+    AgainItems,
+    Alternatives,
+    CallResult,
+    EitherItems,
+    Hole,
+    Item,
+    MapValue,
+    Member,
+    Parameter,
+    Sequence,
+    Splice,
+    TextValue,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from promptopt.project.requests import Slots
+
+
+def open_parameters(slots: Slots) -> list[Parameter]:
+    """Parameters whose callers are worth asking.
+
+    What only the user says is no reason: a request whose instructions are known is not followed
+    outwards for the question.
+    """
+    found = [parameter for value in slots.system for parameter in _whole(value)]
+    if slots.messages is not None:
+        found += _in_messages(slots.messages, has_system=bool(slots.system))
+    if slots.input is not None and not slots.system and not found:
+        found += _whole(slots.input)
+    return found
+
+
+def _whole(value: Value) -> Iterator[Parameter]:
+    if isinstance(value, Parameter):
+        yield value
+    elif isinstance(value, TextValue):
+        holes = [piece for piece in value.pieces if isinstance(piece, Hole)]
+        if len(holes) == 1 and _is_bare(value):
+            yield from _whole(holes[0].value)
+    elif isinstance(value, Alternatives):
+        for one in value.values:
+            yield from _whole(one)
+    elif isinstance(value, Sequence):
+        for item in value.items:
+            yield from _item(item)
+    elif isinstance(value, MapValue):
+        for key in ("text", "content", "parts"):
+            if key in value.entries:
+                yield from _whole(value.entries[key])
+    elif isinstance(value, Member) and value.how in ("slice", "item", "element"):
+        yield from _whole(value.base)
+    elif isinstance(value, CallResult):
+        for given in (*value.arguments.positional, *value.arguments.keywords.values()):
+            if isinstance(given, Value):
+                yield from _whole(given)
+
+
+def _is_bare(value: TextValue) -> bool:
+    """Whether little text stands around the one hole."""
+    return sum(0 if isinstance(piece, Hole) else 1 for piece in value.pieces) == 0
+
+
+def _item(item: Item) -> Iterator[Parameter]:
+    if isinstance(item, Splice):
+        yield from _whole(item.value)
+    elif isinstance(item, EitherItems):
+        for run in item.alternatives:
+            for one in run:
+                yield from _item(one)
+    elif isinstance(item, AgainItems):
+        yield from _whole(item.over)
+    else:
+        yield from _whole(item)
+
+
+def _in_messages(value: Value, *, has_system: bool) -> list[Parameter]:
+    if not isinstance(value, Sequence):
+        return [] if has_system and not isinstance(value, Parameter) else list(_whole(value))
+    system = [item for item in value.items if _has_role(item, "system") or _has_role(item, "developer")]
+    if system:
+        lists = [item for item in value.items if isinstance(item, (Splice, AgainItems))]
+        return [parameter for item in (*system, *lists[:0]) for parameter in _item(item)]
+    return [parameter for item in value.items for parameter in _item(item)]
+
+
+def _has_role(item: Item, role: str) -> bool:
+    if isinstance(item, MapValue) and "role" in item.entries:
+        given = item.entries["role"]
+        if isinstance(given, TextValue):
+            return any(getattr(piece, "value", None) == role for piece in given.pieces)
+    if isinstance(item, EitherItems):
+        return any(_has_role(one, role) for run in item.alternatives for one in run)
+    return isinstance(item, CallResult) and item.dotted.rpartition(".")[2].lower().startswith(role)

@@ -1,0 +1,379 @@
+"""What operations on strings do to text in pieces, with source places kept where characters survive."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from promptopt.project.values import (
+    Again,
+    Alternatives,
+    AgainItems,
+    Constant,
+    Derived,
+    Either,
+    EitherItems,
+    Hole,
+    Item,
+    Items,
+    Literal,
+    Piece,
+    Pieces,
+    Place,
+    Sequence,
+    Splice,
+    TextValue,
+    Unknown,
+    Value,
+    plain,
+)
+
+if TYPE_CHECKING:
+    from promptopt.project.evaluate import Evaluator
+
+MAX_PIECES: Final = 300
+MAX_REPEATED: Final = 400_000
+"""Characters of text that `text * n` may build."""
+
+_FIRST_MARK: Final = 0xE000
+_MARKS: Final = 1_000
+_PERCENT = re.compile(r"%(?:\((?P<name>[^)]*)\))?(?P<flags>[#0\- +]*)(?:\*|\d+)?(?:\.(?:\*|\d+))?(?P<kind>[diouxXeEfFgGcrsa%])")
+_DOLLAR = re.compile(r"\$(?:(?P<escaped>\$)|(?P<named>[_a-zA-Z]\w*)|\{(?P<braced>[_a-zA-Z]\w*)\})")
+
+Lookup = Callable[[str, Place | None], Hole | TextValue]
+
+
+def to_pieces(value: Value, place: Place | None, expression: str = "") -> Pieces:
+    """A value as it appears inside text."""
+    if isinstance(value, TextValue):
+        return value.pieces
+    if isinstance(value, Constant):
+        return (Literal(str(value.value), place, -1),)
+    if isinstance(value, Alternatives) and all(isinstance(v, (TextValue, Constant)) for v in value.values):
+        return (Either(value.condition, tuple(to_pieces(v, place, expression) for v in value.values)),)
+    if isinstance(value, Alternatives):
+        return _mixed_pieces(value, place, expression)
+    return (Hole(value, place, expression),)
+
+
+def _mixed_pieces(value: Alternatives, place: Place | None, expression: str) -> Pieces:
+    return (Either(value.condition, tuple(to_pieces(v, place, expression) for v in value.values)),)
+
+
+def concatenate(parts: Iterable[Pieces]) -> Value:
+    """Text one after another; unknown where it has too many pieces."""
+    pieces = tuple(piece for part in parts for piece in part)
+    if len(pieces) > MAX_PIECES:
+        return Unknown("bound", tuple(p.value for p in pieces if isinstance(p, Hole))[:12])
+    return TextValue(pieces)
+
+
+def join(separator: Value, sequence: Value, place: Place, expression: str) -> Value:
+    """`separator.join(sequence)`."""
+    if not isinstance(sequence, Sequence):
+        return TextValue((Hole(Derived("join", (sequence, separator), place), place, expression),))
+    if sequence.order is not None and _several(sequence.items):
+        return TextValue((Hole(sequence, place, expression),))
+    between = to_pieces(separator, None)
+    return concatenate([_join_items(sequence.items, between, place)])
+
+
+def _several(items: Items) -> bool:
+    return len(items) > 1 or any(not isinstance(item, Value) for item in items)
+
+
+def _join_items(items: Items, between: Pieces, place: Place) -> Pieces:
+    pieces: list[Piece] = []
+    for index, item in enumerate(items):
+        if index and not isinstance(item, EitherItems):
+            pieces.extend(between)
+        pieces.extend(_item_pieces(item, between, place, first=index == 0))
+    return tuple(pieces)
+
+
+def _item_pieces(item: Item, between: Pieces, place: Place, *, first: bool) -> Pieces:
+    if isinstance(item, Splice):
+        return (Hole(Derived("join", (item.value,), item.place), item.place or place),)
+    if isinstance(item, AgainItems):
+        body = _join_items(item.items, between, place)
+        return (Again(item.variable, item.over, item.label, (*body, *between), item.loop),)
+    if isinstance(item, EitherItems):
+        lead = () if first else between
+        runs = tuple((*lead, *_join_items(run, between, place)) if run else () for run in item.alternatives)
+        return (Either(item.condition, runs),)
+    return to_pieces(item, place)
+
+
+def format_fields(template: Value, lookup: Lookup, ev: Evaluator) -> Value:
+    """`str.format` semantics over every constant stretch of `template`; `lookup` gives a field's value
+    by its whole name (`user.name`, `0`)."""
+    return _fill(template, lambda piece: _format_literal(piece, lookup, ev))
+
+
+def _fill(template: Value, fill: Callable[[Literal], Pieces | None]) -> Value:
+    if not isinstance(template, TextValue):
+        return template
+    parts: list[Pieces] = []
+    for piece in template.pieces:
+        if isinstance(piece, Literal):
+            filled = fill(piece)
+            if filled is None:
+                return Unknown("format")
+            parts.append(filled)
+        elif isinstance(piece, Either):
+            runs = tuple(_pieces_of(_fill(TextValue(run), fill)) for run in piece.alternatives)
+            parts.append((Either(piece.condition, runs),))
+        else:
+            parts.append((piece,))
+    return concatenate(parts)
+
+
+def _pieces_of(value: Value) -> Pieces:
+    return value.pieces if isinstance(value, TextValue) else (Hole(value, None),)
+
+
+def _format_literal(piece: Literal, lookup: Lookup, ev: Evaluator) -> Pieces | None:
+    parts: list[Piece] = []
+    counter = 0
+    for text, start, field, field_start, field_end in _fields(piece.value):
+        if text:
+            parts.append(_part(piece, text, start))
+        if field is None:
+            continue
+        name = re.split(r"[!:]", field, maxsplit=1)[0]
+        if not name:
+            name, counter = str(counter), counter + 1
+        if not re.fullmatch(r"[\w.\[\]'\" -]*", name):
+            return None
+        found = lookup(name, ev.locate(piece, field_start, field_end))
+        parts.extend(found.pieces if isinstance(found, TextValue) else (found,))
+    return tuple(parts)
+
+
+def _fields(text: str) -> list[tuple[str, int, str | None, int, int]]:
+    """Split at replacement fields: (literal text, its offset, field or None, field start, field end).
+
+    Braces that do not pair are literal, so that JSON in a template does not stop the reading.
+    """
+    rows: list[tuple[str, int, str | None, int, int]] = []
+    position = start = 0
+    literal: list[str] = []
+    while position < len(text):
+        char = text[position]
+        if char in "{}" and text[position : position + 2] == char * 2:
+            rows.append(("".join(literal) + char, start, None, 0, 0))
+            literal, position = [], position + 2
+            start = position
+        elif char == "{" and (end := _field_end(text, position)) is not None:
+            rows.append(("".join(literal), start, text[position + 1 : end], position, end + 1))
+            literal, position = [], end + 1
+            start = position
+        else:
+            literal.append(char)
+            position += 1
+    if literal:
+        rows.append(("".join(literal), start, None, 0, 0))
+    return rows
+
+
+def _field_end(text: str, position: int) -> int | None:
+    depth = 0
+    for index in range(position, min(len(text), position + 200)):
+        if text[index] == "{":
+            depth += 1
+        elif text[index] == "}":
+            depth -= 1
+            if depth == 0:
+                return index
+    return None
+
+
+def _part(piece: Literal, text: str, start: int) -> Literal:
+    return Literal(text, piece.origin, piece.offset + start if piece.offset >= 0 else -1)
+
+
+def format_percent(template: Value, argument: Value, place: Place, ev: Evaluator) -> Value:
+    """`template % argument`."""
+    values: list[Value] = []
+    if isinstance(argument, Sequence) and argument.kind == "tuple":
+        values = [item if isinstance(item, Value) else Unknown("percent") for item in argument.items]
+    else:
+        values = [argument]
+    taken = 0
+
+    def fill(piece: Literal) -> Pieces:
+        nonlocal taken
+        parts: list[Piece] = []
+        position = 0
+        for match in _PERCENT.finditer(piece.value):
+            if match.start() > position:
+                parts.append(_part(piece, piece.value[position : match.start()], position))
+            position = match.end()
+            if match["kind"] == "%":
+                parts.append(_part(piece, "%", match.start()))
+                continue
+            value = ev.item(argument, match["name"]) if match["name"] is not None else _nth(values, taken)
+            taken += match["name"] is None
+            where = ev.locate(piece, match.start(), match.end())
+            parts.extend(_handed(value, where or place, place, match.group(), ev))
+        if position < len(piece.value):
+            parts.append(_part(piece, piece.value[position:], position))
+        return tuple(parts)
+
+    return _fill(template, fill)
+
+
+def _nth(values: list[Value], index: int) -> Value:
+    return values[index] if index < len(values) else Unknown("percent")
+
+
+def _handed(value: Value, where: Place | None, passed: Place | None, expression: str, ev: Evaluator) -> Pieces:
+    """A value put into a template: holes stand where the template has its field."""
+    pieces = to_pieces(value, where, expression)
+    if len(pieces) == 1 and isinstance(pieces[0], Hole) and pieces[0].place == where:
+        return (Hole(value, where, ev.text(passed) or expression, passed),)
+    return pieces
+
+
+def substitute(template: Value, lookup: Lookup, ev: Evaluator) -> Value:
+    """`string.Template.substitute`."""
+
+    def fill(piece: Literal) -> Pieces:
+        parts: list[Piece] = []
+        position = 0
+        for match in _DOLLAR.finditer(piece.value):
+            if match.start() > position:
+                parts.append(_part(piece, piece.value[position : match.start()], position))
+            position = match.end()
+            if match["escaped"]:
+                parts.append(_part(piece, "$", match.start()))
+                continue
+            found = lookup(match["named"] or match["braced"], ev.locate(piece, match.start(), match.end()))
+            parts.extend(found.pieces if isinstance(found, TextValue) else (found,))
+        if position < len(piece.value):
+            parts.append(_part(piece, piece.value[position:], position))
+        return tuple(parts)
+
+    return _fill(template, fill)
+
+
+def lookup_in(values: Mapping[str, Value], places: Mapping[str, Place | None], ev: Evaluator) -> Lookup:
+    """A field's value among named ones; dotted and indexed names are members of them."""
+
+    def lookup(name: str, where: Place | None) -> Hole | TextValue:
+        root, *rest = re.split(r"[.\[]", name)
+        value = values.get(root.strip())
+        if value is None:
+            return Hole(ev.variable(root.strip(), where), where, name)
+        for step in rest:
+            value = ev.attribute(value, step.rstrip("]").strip("'\""), where)
+        pieces = _handed(value, where, places.get(root.strip()), name, ev)
+        return TextValue(pieces)
+
+    return lookup
+
+
+def replace(text: Value, old: Value, new: Value, place: Place, ev: Evaluator) -> Value:
+    """`text.replace(old, new)`: also on text that is not known, whose replaced value must not get lost."""
+    key = plain(old)
+    if key is None or not key:
+        return TextValue((Hole(Derived("replace", (text, new), place), place),))
+    if not isinstance(text, TextValue):
+        return TextValue((Hole(Derived("replace", (text, new), place), place, ev.text(place)),))
+
+    def fill(piece: Literal) -> Pieces:
+        parts: list[Piece] = []
+        position = 0
+        while (found := piece.value.find(key, position)) >= 0:
+            if found > position:
+                parts.append(_part(piece, piece.value[position:found], position))
+            where = ev.locate(piece, found, found + len(key))
+            parts.extend(_handed(new, where, place, key, ev))
+            position = found + len(key)
+        if position < len(piece.value):
+            parts.append(_part(piece, piece.value[position:], position))
+        return tuple(parts)
+
+    known = any(isinstance(piece, Literal) and key in piece.value for piece in text.pieces)
+    if known or not any(isinstance(piece, Hole) for piece in text.pieces):
+        return _fill(text, fill)
+    pieces = [
+        Hole(Derived("replace", (piece.value, new), place), place, ev.text(place)) if isinstance(piece, Hole) else piece
+        for piece in text.pieces
+    ]
+    return TextValue(tuple(pieces))
+
+
+def transform(text: TextValue, function: Callable[[str], str]) -> Value:
+    """Apply a function on whole strings; gaps travel through it as private characters."""
+    gaps = [piece for piece in text.pieces if not isinstance(piece, Literal)]
+    if len(gaps) > _MARKS:
+        return Unknown("bound")
+    marks = iter(range(_FIRST_MARK, _FIRST_MARK + _MARKS))
+    joined = "".join(piece.value if isinstance(piece, Literal) else chr(next(marks)) for piece in text.pieces)
+    origins = [piece.origin for piece in text.pieces if isinstance(piece, Literal)]
+    origin = origins[0] if origins else None
+    pieces: list[Piece] = []
+    for part in re.split(f"([{chr(_FIRST_MARK)}-{chr(_FIRST_MARK + _MARKS)}])", function(joined)):
+        if len(part) == 1 and _FIRST_MARK <= ord(part) < _FIRST_MARK + _MARKS:
+            if ord(part) - _FIRST_MARK < len(gaps):
+                pieces.append(gaps[ord(part) - _FIRST_MARK])
+        elif part:
+            pieces.append(Literal(part, origin, -1))
+    if len(text.pieces) == 1 and len(pieces) == 1 and isinstance(text.pieces[0], Literal):
+        return TextValue((_recovered(text.pieces[0], pieces[0]),))
+    return TextValue(tuple(pieces))
+
+
+def _recovered(before: Literal, after: Piece) -> Piece:
+    """Keep the correspondence of characters where the result is a stretch of the original."""
+    if isinstance(after, Literal) and before.offset >= 0:
+        found = before.value.find(after.value)
+        if found >= 0:
+            return Literal(after.value, before.origin, before.offset + found)
+    return after
+
+
+def strip(text: TextValue, characters: str | None, sides: str) -> Value:
+    """`strip`, `lstrip` and `rstrip`, by `sides` (`lr`, `l`, `r`)."""
+    pieces = list(text.pieces)
+    if "l" in sides and pieces and isinstance(pieces[0], Literal):
+        kept = pieces[0].value.lstrip(characters)
+        pieces[0] = _part(pieces[0], kept, len(pieces[0].value) - len(kept))
+    if "r" in sides and pieces and isinstance(pieces[-1], Literal):
+        pieces[-1] = _part(pieces[-1], pieces[-1].value.rstrip(characters), 0)
+    return TextValue(tuple(p for p in pieces if not (isinstance(p, Literal) and not p.value)))
+
+
+def repeat(text: TextValue, times: int) -> Value:
+    """`text * times`."""
+    size = sum(len(piece.value) for piece in text.pieces if isinstance(piece, Literal))
+    if times <= 0:
+        return TextValue(())
+    if size * times > MAX_REPEATED:
+        return Unknown("bound")
+    whole = plain(text)
+    if whole is not None and text.pieces:
+        first = text.pieces[0]
+        return TextValue((Literal(whole * times, first.origin if isinstance(first, Literal) else None, -1),))
+    return concatenate([text.pieces] * times)
+
+
+def template_fields(text: str) -> set[str]:
+    """Names of the replacement fields of a format string."""
+    return {re.split(r"[!:.\[]", field, maxsplit=1)[0] for _, _, field, _, _ in _fields(text) if field}
+
+
+SIMPLE_METHODS: Final[Mapping[str, Callable[[str], str]]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "title": str.title,
+    "capitalize": str.capitalize,
+    "casefold": str.casefold,
+    "swapcase": str.swapcase,
+    "expandtabs": str.expandtabs,
+}
+
+PRINTABLE: Final = string.printable

@@ -1,0 +1,426 @@
+"""What expressions evaluate to: strings in pieces, lists with gaps, objects, and the unknown.
+
+Values are immutable and compared by identity, so that a list and the same list with one more element
+share their common items. A `Place` is a path with half-open character offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from promptopt.prompt import Volatility
+
+if TYPE_CHECKING:
+    from promptopt.project.frames import Frame
+    from promptopt.readers.facts import Expression
+
+
+class Place(NamedTuple):
+    """A stretch of one file, in character offsets."""
+
+    path: str
+    start: int
+    end: int
+
+
+class ScopeRef(NamedTuple):
+    """One scope of one module."""
+
+    path: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """Anything an expression may evaluate to."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unknown(Value):
+    """Not resolved. `inputs` are values it was computed from, `name` the identifier it goes by."""
+
+    why: str
+    inputs: tuple[Value, ...] = ()
+    name: str | None = None
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant(Value):
+    """A number, boolean or None."""
+
+    value: int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Volatile(Value):
+    """A value of the source catalogue: `kind` is the entry, `expression` the source text at `place`."""
+
+    kind: str
+    label: str
+    volatility: Volatility
+    expression: str
+    place: Place | None
+    by_name: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Derived(Value):
+    """Computed from `inputs` by something that keeps what they say; as volatile as they are.
+
+    `how` is `json` for serialised mappings, `member` for a part of something, else free text.
+    """
+
+    how: str
+    inputs: tuple[Value, ...]
+    place: Place | None = None
+    ordered: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fixed(Value):
+    """Not known in detail, but the same on every call: a library's constant, an unread file."""
+
+    what: str
+    volatility: Volatility = Volatility.CONSTANT
+    place: Place | None = None
+
+
+class Literal(NamedTuple):
+    """Constant characters. `origin` is the literal they come from, `offset` their place in its value;
+    an offset of -1 says that characters do not correspond any more."""
+
+    value: str
+    origin: Place | None
+    offset: int = 0
+
+
+class Hole(NamedTuple):
+    """A value inside text; `place` is where it stands, `expression` its source text, `passed` where it
+    was handed to a template."""
+
+    value: Value
+    place: Place | None
+    expression: str = ""
+    passed: Place | None = None
+
+
+class Either(NamedTuple):
+    """Alternative pieces under a condition (its source text)."""
+
+    condition: str
+    alternatives: tuple[Pieces, ...]
+
+
+class Again(NamedTuple):
+    """Pieces repeated for each element of `over`; `loop` is the statement that repeats them."""
+
+    variable: str
+    over: Value
+    label: str
+    pieces: Pieces
+    loop: Place | None = None
+
+
+Piece: TypeAlias = Literal | Hole | Either | Again
+Pieces: TypeAlias = tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextValue(Value):
+    """A string in pieces."""
+
+    pieces: Pieces
+
+
+class Splice(NamedTuple):
+    """A sequence of unknown elements inside a sequence."""
+
+    value: Value
+    place: Place | None = None
+
+
+class EitherItems(NamedTuple):
+    """Alternative runs of items under a condition."""
+
+    condition: str
+    alternatives: tuple[Items, ...]
+
+
+class AgainItems(NamedTuple):
+    """Items repeated for each element of `over`; `loop` is the loop that adds them, `grows` says that
+    the reader of the list stands inside that loop and sees the items of earlier rounds."""
+
+    variable: str
+    over: Value
+    label: str
+    items: Items
+    loop: Place | None = None
+    grows: bool = False
+
+
+Item: TypeAlias = Value | Splice | EitherItems | AgainItems
+Items: TypeAlias = tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sequence(Value):
+    """A list, tuple or set. `order` says why the order of its elements changes, if it does."""
+
+    kind: str
+    items: Items
+    order: Volatile | None = None
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapValue(Value):
+    """A mapping with string (or other constant) keys in order; `rest` are spread mappings not known."""
+
+    entries: Mapping[Any, Value]
+    rest: tuple[Value, ...] = ()
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alternatives(Value):
+    """One of several values; `condition` is the source text of what decides."""
+
+    condition: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function(Value):
+    """A function or lambda of the project and the frame it was defined in."""
+
+    scope: ScopeRef
+    closure: Frame | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Method(Value):
+    """A function bound to a receiver."""
+
+    function: Function
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassValue(Value):
+    """A class of the project."""
+
+    scope: ScopeRef
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance(Value):
+    """An object of a project class; `arguments` is None for `self` inside a method nobody was traced to."""
+
+    cls: ClassValue
+    arguments: Arguments | None
+    place: Place | None = None
+    at_import: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModuleValue(Value):
+    """A module of the project."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class External(Value):
+    """A name of a library or builtin, by its dotted path (`openai.OpenAI`)."""
+
+    dotted: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallResult(Value):
+    """What a call of a library's function or class returned. `extra` holds what configuring methods
+    added (`bind_tools`)."""
+
+    dotted: str
+    arguments: Arguments
+    place: Place
+    function: Value | None = None
+    extra: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member(Value):
+    """An attribute (`how` is `attribute`), item, element, slice or call result of something not known."""
+
+    base: Value
+    name: str
+    how: str = "attribute"
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter(Value):
+    """A function's parameter that no traced call binds."""
+
+    scope: ScopeRef
+    name: str
+    annotation: str | None
+    default: Lazy | None
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pipe(Value):
+    """Steps composed with `|`."""
+
+    steps: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable(Value):
+    """A template's variable that nothing has filled in."""
+
+    name: str
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grown(Value):
+    """Items that other methods, earlier rounds or a store have added to a list. `where` is loop,
+    session or store."""
+
+    where: str
+    place: Place | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Lazy:
+    """An expression to be evaluated in a frame when its value is asked for."""
+
+    expression: Expression
+    frame: Frame
+    position: int
+
+    @property
+    def place(self) -> Place:
+        """Where the expression stands."""
+        return Place(self.frame.scope.path, self.expression[1], self.expression[2])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arguments:
+    """Arguments of a call. `rest` are `**mapping`s, `open` says that a `*sequence` could not be
+    unpacked, so positions after it are not known."""
+
+    positional: tuple[Lazy | Value, ...] = ()
+    keywords: Mapping[str, Lazy | Value] = field(default_factory=dict)
+    rest: tuple[Lazy | Value, ...] = ()
+    open: bool = False
+
+
+Predicate: TypeAlias = Callable[[Value], bool]
+
+NONE = Constant(None)
+EMPTY_ARGUMENTS = Arguments()
+
+
+def literal(text: str, origin: Place | None = None) -> TextValue:
+    """Text known as a whole."""
+    return TextValue((Literal(text, origin),)) if text else TextValue(())
+
+
+def plain(value: Value) -> str | None:
+    """The string, if every character is known."""
+    if not isinstance(value, TextValue):
+        return None
+    parts = [piece.value for piece in value.pieces if isinstance(piece, Literal)]
+    return "".join(parts) if len(parts) == len(value.pieces) else None
+
+
+def constant_key(value: Value) -> Any:
+    """The value as a mapping key: a string, number, boolean or None; `...` where not constant."""
+    if isinstance(value, Constant):
+        return value.value
+    text = plain(value)
+    return ... if text is None else text
+
+
+def alternatives(condition: str, values: tuple[Value, ...], limit: int = 6) -> Value:
+    """Join values that a condition chooses from: identical ones merge, shared beginnings and ends of
+    texts and lists are kept outside the choice; more than `limit` alternatives are unknown."""
+    flat: list[Value] = []
+    for value in values:
+        for one in value.values if isinstance(value, Alternatives) else (value,):
+            if not any(_same(one, other) for other in flat):
+                flat.append(one)
+    if len(flat) == 1:
+        return flat[0]
+    if len(flat) > limit:
+        return Unknown("bound", tuple(flat[:limit]))
+    if all(isinstance(value, Sequence) for value in flat):
+        return _join_sequences(condition, [v for v in flat if isinstance(v, Sequence)])
+    if all(isinstance(value, TextValue) for value in flat):
+        return _join_texts(condition, [v for v in flat if isinstance(v, TextValue)])
+    if all(isinstance(value, MapValue) for value in flat):
+        return _join_maps(condition, [v for v in flat if isinstance(v, MapValue)])
+    return Alternatives(condition, tuple(flat))
+
+
+def _same(a: Value, b: Value) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return a.value is b.value or (type(a.value) is type(b.value) and a.value == b.value)
+    if isinstance(a, External) and isinstance(b, External):
+        return a.dotted == b.dotted
+    if isinstance(a, TextValue) and isinstance(b, TextValue):
+        return a.pieces == b.pieces
+    if isinstance(a, (ClassValue, Function)) and isinstance(b, (ClassValue, Function)):
+        return type(a) is type(b) and a.scope == b.scope
+    return False
+
+
+def _shared(runs: list[tuple[Any, ...]]) -> tuple[int, int]:
+    shortest = min(len(run) for run in runs)
+    first = runs[0]
+    head = 0
+    while head < shortest and all(_alike(run[head], first[head]) for run in runs):
+        head += 1
+    tail = 0
+    while tail < shortest - head and all(_alike(run[-1 - tail], first[-1 - tail]) for run in runs):
+        tail += 1
+    return head, tail
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return a is b or (isinstance(a, (Literal, Hole)) and type(a) is type(b) and a == b)
+
+
+def _join_sequences(condition: str, values: list[Sequence]) -> Value:
+    runs = [value.items for value in values]
+    head, tail = _shared(runs)
+    middle = tuple(run[head : len(run) - tail] for run in runs)
+    items = (*runs[0][:head], EitherItems(condition, middle), *runs[0][len(runs[0]) - tail :])
+    order = next((value.order for value in values if value.order), None)
+    return Sequence(values[0].kind, items, order, values[0].place)
+
+
+def _join_texts(condition: str, values: list[TextValue]) -> Value:
+    runs = [value.pieces for value in values]
+    head, tail = _shared(runs)
+    middle = tuple(run[head : len(run) - tail] for run in runs)
+    return TextValue((*runs[0][:head], Either(condition, middle), *runs[0][len(runs[0]) - tail :]))
+
+
+def _join_maps(condition: str, values: list[MapValue]) -> Value:
+    keys = list(dict.fromkeys(key for value in values for key in value.entries))
+    if set(keys) != set(values[0].entries) or any(len(v.entries) != len(keys) for v in values):
+        if any({"role", "content"} <= set(v.entries) for v in values):
+            return Alternatives(condition, tuple(values))
+    entries = {
+        key: alternatives(condition, tuple(v.entries[key] if key in v.entries else NONE for v in values)) for key in keys
+    }
+    return MapValue(entries, tuple(rest for v in values for rest in v.rest), values[0].place)

@@ -1,0 +1,385 @@
+"""The project as a whole: modules, imports, classes, and the catalogues they are read against."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from promptopt.project import calls, members
+from promptopt.project.flow import MUTATORS, root_and_steps
+from promptopt.project.imports import ImportIndex
+from promptopt.project.values import (
+    EMPTY_ARGUMENTS,
+    Arguments,
+    CallResult,
+    ClassValue,
+    Constant,
+    External,
+    Fixed,
+    Function,
+    Lazy,
+    MapValue,
+    Member,
+    Method,
+    ModuleValue,
+    Pipe,
+    Place,
+    ScopeRef,
+    Unknown,
+    Value,
+    constant_key,
+    plain,
+)
+
+if TYPE_CHECKING:
+    from promptopt.project.evaluate import Evaluator
+    from promptopt.project.frames import Frame
+    from promptopt.readers.facts import Expression, Module, Scope, Statement
+    from promptopt.sdks.catalogue import SdkCatalogue
+    from promptopt.sdks.schema import Argument
+    from promptopt.source import SourceFile
+    from promptopt.sources.catalogue import SourceCatalogue
+
+END: Final = 1 << 60
+"""A position after every statement."""
+
+_ANNOTATION: Final = re.compile(r"[A-Za-z_][\w.]*")
+_WRAPPERS: Final = frozenset({"Optional", "Union", "Annotated", "None", "type", "Type", "typing", "str", "int", "Any"})
+_MAX_IMPORTS: Final = 40
+
+Segments = tuple[tuple[int, int, int, int], ...]
+
+
+class World:
+    """The modules of one project with what is known about libraries.
+
+    Look-ups that go through several modules are memoised here; values are the evaluator's.
+    """
+
+    def __init__(
+        self,
+        modules: Mapping[str, Module],
+        files: Mapping[str, SourceFile],
+        sdks: SdkCatalogue,
+        sources: SourceCatalogue,
+        read_text: Callable[[str], str | None],
+        paths: Iterable[str] = (),
+        roots: Iterable[str] = (),
+    ) -> None:
+        self.modules = modules
+        self.files = files
+        self.sdks = sdks
+        self.sources = sources
+        self.read_text = read_text
+        self.index = ImportIndex({*paths, *modules}, roots, sdks.packages)
+        self.pending: set[object] = set()
+        self._segments: dict[Place, Segments] = {}
+        self._writers: dict[str, dict[str, list[ScopeRef]]] = {}
+        self._writes: dict[ScopeRef, dict[str, list[tuple[ScopeRef, str]]]] = {}
+        self._methods: dict[ScopeRef, list[ScopeRef]] | None = None
+        self._subclasses: dict[ScopeRef, list[ScopeRef]] | None = None
+        self._annotations: dict[tuple[str, ScopeRef], Value | None] = {}
+        self._importing: set[tuple[str, str]] = set()
+
+    # Modules and imports
+
+    def imported(self, importer: str, binding: tuple[str, str | None, str, int], ev: Evaluator) -> Value:
+        """What an import binding brings into the importing module."""
+        module, name, alias, level = binding
+        path = self.index.resolve(importer, module, level)
+        if name is None:
+            return ModuleValue(path) if path is not None else External(module if alias != module.split(".")[0] else alias)
+        if path is not None:
+            return self.module_attribute(path, name, ev)
+        return External(f"{module}.{name}") if level == 0 else Unknown("import", name=name)
+
+    def module_attribute(self, path: str, name: str, ev: Evaluator) -> Value:
+        """A module's global, its submodule, or what it imports with a star."""
+        module = self.modules.get(path)
+        if module is None:
+            submodule = self.index.submodule(path, name)
+            return ModuleValue(submodule) if submodule is not None else Unknown("module", name=name)
+        if (path, name) in self._importing:
+            return Unknown("cycle", name=name)
+        self._importing.add((path, name))
+        try:
+            frame = ev.open_frame(ScopeRef(path, 0))
+            if name in ev.flow(frame.scope).versions:
+                return ev.final(name, frame)
+            starred = self.star(path, name, ev)
+        finally:
+            self._importing.discard((path, name))
+        if starred is not None:
+            return starred
+        submodule = self.index.submodule(path, name)
+        return ModuleValue(submodule) if submodule is not None else Unknown("attribute", name=name)
+
+    def star(self, path: str, name: str, ev: Evaluator) -> Value | None:
+        """A name that `from module import *` brings in."""
+        if name == "__file__":
+            return members.literal(path)
+        module = self.modules.get(path)
+        for imported, attribute, _, level in module.imports if module is not None else ():
+            if attribute == "*":
+                target = self.index.resolve(path, imported, level)
+                if target is not None and target in self.modules and target != path:
+                    found = self.module_attribute(target, name, ev)
+                    if not isinstance(found, (Unknown, ModuleValue)):
+                        return found
+        return None
+
+    def global_writers(self, path: str) -> dict[str, list[ScopeRef]]:
+        """Functions of a module that assign its globals, by name."""
+        found = self._writers.get(path)
+        if found is None:
+            found = self._writers[path] = {}
+            for index, scope in enumerate(self.modules[path].scopes):
+                for statement in _statements(scope.body):
+                    for name in statement[5] if statement[0] == "global" else ():
+                        found.setdefault(name, []).append(ScopeRef(path, index))
+        return found
+
+    def dotted(self, ref: ScopeRef, name: str) -> str:
+        """The dotted name that a project's function goes by in configuration (`app.clock.stamp`)."""
+        module = ref.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return f"{module}.{name}"
+
+    def seeds(self, path: str) -> bool:
+        """Whether a module seeds the random generator with a constant."""
+        module = self.modules.get(path)
+        for scope, call in module.calls_by_name.get("seed", ()) if module is not None else ():
+            arguments = module.scopes[scope].calls[call][3] if module is not None else ()
+            if arguments and arguments[0][0] == "const":
+                return True
+        return False
+
+    # Helpers of the evaluator
+
+    def segments(self, origin: Place, reader: Callable[[str, Expression], Segments]) -> Segments:
+        """The map of a literal's characters to its source, read once."""
+        found = self._segments.get(origin)
+        if found is None:
+            source = self.files[origin.path]
+            if origin.path in self.modules:
+                found = reader(source.text, ("lit", origin.start, origin.end, ""))
+            else:
+                found = ((0, origin.end - origin.start, origin.start, origin.end),)
+            self._segments[origin] = found
+        return found
+
+    def key(self, value: Any) -> Any:
+        """A value as mapping key; `...` where it is not constant."""
+        return constant_key(value) if isinstance(value, Value) else ...
+
+    def call(self, function: Value, receiver: Value | None, ev: Evaluator) -> Value:
+        """Call without arguments; `receiver` binds a plain function (a property)."""
+        if receiver is not None and isinstance(function, Function):
+            function = Method(function, receiver)
+        place = receiver.place if isinstance(receiver, members.Instance) and receiver.place else Place("", 0, 0)
+        return calls.call_value(ev, function, EMPTY_ARGUMENTS, place, None)
+
+    def apply(
+        self, function: Value, values: tuple[Value, ...], place: Place, frame: Frame | None, ev: Evaluator
+    ) -> Value:
+        """Call with values."""
+        return calls.call_value(ev, function, Arguments(values), place, frame)
+
+    def bind(self, ref: ScopeRef, arguments: Arguments, *, skip: int, ev: Evaluator) -> dict[str, Lazy | Value]:
+        """Arguments by parameter name."""
+        return calls.bind(ev, ref, arguments, skip=skip)
+
+    def argument(self, arguments: Arguments, references: Iterable[Argument], ev: Evaluator) -> Value | None:
+        """The first argument that is passed, of those an SDK file refers to; None where none is.
+
+        A spread mapping that is not known may pass any keyword: then the value is unknown.
+        """
+        for reference in references:
+            found = self._referenced(arguments, reference, ev)
+            if found is not None:
+                return found
+        return None
+
+    def _referenced(self, arguments: Arguments, reference: Argument, ev: Evaluator) -> Value | None:
+        head, *tail = reference.split(".") if isinstance(reference, str) else [str(reference)]
+        given: Lazy | Value | None = None
+        if head.isdigit():
+            index = int(head)
+            if index < len(arguments.positional):
+                given = arguments.positional[index]
+        else:
+            given = arguments.keywords.get(head)
+        if given is None:
+            return None
+        value = ev.force(given)
+        for step in tail:
+            inner = self._inside(value, step, ev)
+            if inner is None:
+                return None
+            value = inner
+        return value
+
+    def _inside(self, value: Value, step: str, ev: Evaluator) -> Value | None:
+        if isinstance(value, MapValue):
+            if step in value.entries:
+                return value.entries[step]
+            return Member(value.rest[0], step, "item") if value.rest else None
+        if isinstance(value, (CallResult, members.Instance)) and value.arguments is not None:
+            return self._referenced(value.arguments, step, ev)
+        if isinstance(value, Constant):
+            return None
+        return Member(value, step)
+
+    def role(self, message: CallResult, ev: Evaluator) -> str | None:
+        """The role of a message object."""
+        found = self.sdks.message(message.dotted)
+        if found is None:
+            return None
+        shape = found[1]
+        given = self.argument(message.arguments, shape.role_argument, ev) if shape.role_argument else None
+        if given is None:
+            return shape.role or "user"
+        if isinstance(given, External):
+            return given.dotted.rpartition(".")[2].lower()
+        return plain(given)
+
+    def runnable(self, value: Value) -> bool:
+        """Whether a value composes with `|`."""
+        if isinstance(value, Pipe):
+            return True
+        if not isinstance(value, CallResult):
+            return False
+        client = self.sdks.client(value.dotted)
+        return self.sdks.template(value.dotted) is not None or (client is not None and client[1].runnable)
+
+    # Classes
+
+    def fields(self, cls: ClassValue, ev: Evaluator) -> list[str]:
+        """Annotated fields of a class in the order of a generated constructor."""
+        names: dict[str, None] = {}
+        for one in reversed(members.ancestry(ev, cls)):
+            for statement in ev.scope(one.scope).body:
+                if statement[0] == "annotated" and statement[5][0] == "name":
+                    names[statement[5][3]] = None
+        return list(names)
+
+    def methods(self, cls: ScopeRef) -> list[ScopeRef]:
+        """Scopes of the functions defined in a class body."""
+        if self._methods is None:
+            self._methods = {}
+            for path, module in self.modules.items():
+                for index, scope in enumerate(module.scopes):
+                    if scope.kind == "function" and scope.parent >= 0 and module.scopes[scope.parent].kind == "class":
+                        self._methods.setdefault(ScopeRef(path, scope.parent), []).append(ScopeRef(path, index))
+        return self._methods.get(cls, [])
+
+    def writes(self, cls: ClassValue, ev: Evaluator) -> dict[str, list[tuple[ScopeRef, str]]]:
+        """Attributes that the methods of a class and its bases assign or mutate: the methods and the
+        dotted path they do it by, constructors first."""
+        found = self._writes.get(cls.scope)
+        if found is None:
+            found = self._writes[cls.scope] = {}
+            for one in members.ancestry(ev, cls):
+                for ref in self.methods(one.scope):
+                    scope = ev.scope(ref)
+                    if not scope.params:
+                        continue
+                    prefix = f"{scope.params[0].name}."
+                    for path in _written_paths(scope, prefix):
+                        found.setdefault(path.removeprefix(prefix), []).append((ref, path))
+            for rows in found.values():
+                rows.sort(key=lambda row: not ev.scope(row[0]).name.endswith("__init__"))
+        return found
+
+    def subclasses(self, cls: ScopeRef, ev: Evaluator) -> list[ScopeRef]:
+        """Project classes that derive from a class, at any depth."""
+        if self._subclasses is None:
+            self._subclasses = {}
+            for path, module in self.modules.items():
+                for index, scope in enumerate(module.scopes):
+                    if scope.kind == "class" and scope.bases:
+                        ref = ScopeRef(path, index)
+                        for one in members.ancestry(ev, ClassValue(ref))[1:]:
+                            self._subclasses.setdefault(one.scope, []).append(ref)
+        return self._subclasses.get(cls, [])
+
+    def annotated(self, annotation: str | None, ref: ScopeRef, ev: Evaluator) -> Value | None:
+        """The class that an annotation names, looked up where the function is defined."""
+        if annotation is None:
+            return None
+        key = (annotation, ref)
+        if key not in self._annotations:
+            self._annotations[key] = self._annotated(annotation, ref, ev)
+        return self._annotations[key]
+
+    def _annotated(self, annotation: str, ref: ScopeRef, ev: Evaluator) -> Value | None:
+        if re.match(r"\W*(?:typing\.)?(?:[Ll]ist|[Dd]ict|[Ss]equence|Iterable|tuple|Callable|Mapping)\b", annotation):
+            return None
+        parent = ev.parent(ref)
+        frame = ev.open_frame(parent) if parent is not None else ev.open_frame(ref)
+        for name in _ANNOTATION.findall(annotation):
+            if name.rpartition(".")[2] in _WRAPPERS or name in _WRAPPERS:
+                continue
+            root, *rest = name.split(".")
+            value = ev.name(root, frame, END)
+            for step in rest:
+                value = ev.attribute(value, step, None)
+            if isinstance(value, (ClassValue, External)):
+                return value
+        return None
+
+
+def _written_paths(scope: Scope, prefix: str) -> list[str]:
+    """Dotted paths below `prefix` that a function's statements assign or mutate."""
+    paths: dict[str, None] = {}
+    for statement in _statements(scope.body):
+        for target in _assigned(statement, scope):
+            path, _, _ = root_and_steps(target)
+            if path is not None and path.startswith(prefix) and path.count(".") == 1:
+                paths[path] = None
+    return list(paths)
+
+
+def _assigned(statement: Statement, scope: Scope) -> list[Expression]:
+    tag = statement[0]
+    if tag == "assign":
+        return [one for target in statement[5] for one in (target[4] if target[0] == "seq" else (target,))]
+    if tag in ("annotated", "augmented", "for"):
+        return [statement[5]]
+    if tag == "with":
+        return [target for _, target in statement[5] if target is not None]
+    if tag == "expression":
+        expression = statement[5]
+        while expression[0] == "await":
+            expression = expression[3]
+        if expression[0] == "call":
+            function = scope.calls[expression[3]][2]
+            if function[0] == "attr" and function[4] in MUTATORS:
+                return [function[3]]
+    return []
+
+
+def _statements(body: tuple[Statement, ...]) -> Iterable[Statement]:
+    stack = list(reversed(body))
+    while stack:
+        statement = stack.pop()
+        yield statement
+        for part in nested(statement):
+            stack.extend(reversed(part))
+
+
+def nested(statement: Statement) -> list[tuple[Statement, ...]]:
+    """The blocks inside a statement."""
+    tag = statement[0]
+    if tag in ("if", "while"):
+        return [statement[6], statement[7]]
+    if tag == "for":
+        return [statement[7], statement[8]]
+    if tag == "try":
+        return [statement[5], *(handler[1] for handler in statement[6]), statement[7], statement[8]]
+    if tag == "with":
+        return [statement[6]]
+    return [case[1] for case in statement[6]] if tag == "match" else []
+
+
+__all__ = ["END", "Fixed", "World"]

@@ -1,0 +1,249 @@
+"""How a prompt lies in cache order: its stretches, the places where they change, what stands behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final, TypeAlias
+
+from promptopt.prompt import (
+    Absent,
+    CacheMarker,
+    Choice,
+    History,
+    Interpolation,
+    Message,
+    Parameter,
+    Parts,
+    Prompt,
+    Repeat,
+    Text,
+    Volatility,
+    estimate_tokens,
+    flatten,
+    text_length,
+)
+
+TOOLS: Final = "tools"
+"""Role of the stretches that hold tool definitions."""
+
+INSTRUCTING: Final = frozenset({"system", "developer"})
+
+UNSIZED: Final = frozenset({Volatility.CONSTANT, Volatility.DEPLOYMENT, Volatility.UNKNOWN})
+"""Interpolations of these may hold any amount of text that stays the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """One tool definition or content block. `message` is an index into `Prompt.messages`, -1 for tools."""
+
+    role: str
+    message: int
+    parts: Parts
+    certain: bool = True
+    marker: CacheMarker | None = None
+
+    @property
+    def characters(self) -> int:
+        """Constant text, the longest alternative of each choice."""
+        return text_length(tuple(flatten(self.parts)))
+
+
+Item: TypeAlias = Stretch | History
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A value that may end the cached beginning.
+
+    `position` is its stretch's index in `Layout.items`. `characters` of constant text stand behind it
+    up to the conversation or the newest user message, `within` of them in its own stretch.
+    `conversations` are the known histories behind it.
+    """
+
+    interpolation: Interpolation
+    role: str
+    position: int
+    characters: int
+    within: int
+    conversations: tuple[History, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens of the constant text behind it."""
+        return estimate_tokens(self.characters)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A prompt in cache order. `breaks` leave out what stands in the newest user message and behind the
+    conversation: it is new in every turn anyway. `marked` is the position of the last explicit cache
+    marker, -1 without one; `automatic` says that the provider sets one at the end by itself."""
+
+    items: tuple[Item, ...]
+    breaks: tuple[Break, ...]
+    marked: int
+    automatic: bool
+
+    def stretches(self) -> Iterator[tuple[int, Stretch]]:
+        """Stretches with their positions."""
+        for position, item in enumerate(self.items):
+            if isinstance(item, Stretch):
+                yield position, item
+
+    def is_cached(self, position: int) -> bool:
+        """Whether a cached beginning can extend to this position: none does behind the last marker."""
+        return self.marked < 0 or self.automatic or position <= self.marked
+
+    def is_marked(self, position: int) -> bool:
+        """Whether an explicit marker stands at this position or behind it."""
+        return position <= self.marked
+
+    def is_newest(self, position: int) -> bool:
+        """Whether the stretch at this position belongs to the newest user message."""
+        item = self.items[position]
+        return isinstance(item, Stretch) and item.message == newest_user_message(self.items)
+
+    def constant_tokens(self) -> int:
+        """Estimated tokens of all constant text that is certain to be sent."""
+        return estimate_tokens(sum(stretch.characters for _, stretch in self.stretches() if stretch.certain))
+
+
+def layout(prompt: Prompt, prompt_size: int) -> Layout:
+    """The prompt's stretches and breaks.
+
+    Where a request has no system text and at least `prompt_size` tokens of constant text in its newest
+    user message, that message is the prompt; otherwise it is what the user says this time.
+    """
+    items = tuple(_items(prompt))
+    marked = max((p for p, item in enumerate(items) if isinstance(item, Stretch) and item.marker), default=-1)
+    automatic = prompt.call.params.get("auto_cache")
+    return Layout(items, tuple(_breaks(items, prompt_size)), marked, _is_set(automatic))
+
+
+def _is_set(parameter: Parameter | None) -> bool:
+    return parameter is not None and parameter.value not in (None, False, Absent.UNSET)
+
+
+def _items(prompt: Prompt) -> Iterator[Item]:
+    for tool in prompt.tools.tools if prompt.tools else ():
+        yield Stretch(TOOLS, -1, tool.parts, marker=tool.marker)
+    for index, message in enumerate(prompt.messages):
+        if isinstance(message, History):
+            yield message
+        else:
+            yield from _stretches(index, message)
+
+
+def _stretches(index: int, message: Message) -> Iterator[Stretch]:
+    for block in message.blocks:
+        yield Stretch(message.role, index, block.parts, message.certain, block.marker)
+
+
+def newest_user_message(items: tuple[Item, ...]) -> int:
+    """Index into `Prompt.messages` of the last user message, -2 without one."""
+    return max((item.message for item in items if isinstance(item, Stretch) and item.role == "user"), default=-2)
+
+
+def has_system_text(items: tuple[Item, ...]) -> bool:
+    """Whether any instructing message holds constant text."""
+    instructing = (item for item in items if isinstance(item, Stretch) and item.role in INSTRUCTING)
+    return any(
+        part.value.strip() for stretch in instructing for part in flatten(stretch.parts) if isinstance(part, Text)
+    )
+
+
+def _breaks(items: tuple[Item, ...], prompt_size: int) -> list[Break]:
+    """Breaks in cache order, found from the end backwards."""
+    found: list[Break] = []
+    conversations: tuple[History, ...] = ()
+    behind = 0
+    newest = newest_user_message(items)
+    user_is_prompt = not has_system_text(items)
+    for first, message in reversed(list(_messages(items))):
+        if isinstance(message, History):
+            if message.known:
+                found, conversations, behind = [], (message, *conversations), 0
+            continue
+        least = prompt_size if message[0].message == newest else 0
+        if least and not user_is_prompt:
+            continue
+        inner, length = _breaks_in(message, first)
+        found += [
+            Break(part, message[0].role, position, behind + after, within, conversations)
+            for part, position, after, within in inner
+            if estimate_tokens(after) >= least
+        ]
+        if message[0].certain and estimate_tokens(length) >= least:
+            behind += length
+    return found[::-1]
+
+
+def _messages(items: tuple[Item, ...]) -> Iterator[tuple[int, tuple[Stretch, ...] | History]]:
+    """Histories and messages (all tools count as one) with the position of their first stretch."""
+    for _, group in groupby(enumerate(items), key=lambda one: _message_of(one[1])):
+        numbered = list(group)
+        first, item = numbered[0]
+        if isinstance(item, History):
+            yield first, item
+        else:
+            yield first, tuple(stretch for _, stretch in numbered if isinstance(stretch, Stretch))
+
+
+def _message_of(item: Item) -> int:
+    return -2 - id(item) if isinstance(item, History) else item.message
+
+
+def _breaks_in(message: tuple[Stretch, ...], first: int) -> tuple[list[tuple[Interpolation, int, int, int]], int]:
+    """Interpolations of one message from the end backwards, each with its position and the constant
+    characters behind it in the message and in its own stretch; and the message's constant characters."""
+    found: list[tuple[Interpolation, int, int, int]] = []
+    behind = 0
+    for offset in range(len(message) - 1, -1, -1):
+        inner, length = _interpolations(message[offset].parts, 0)
+        found += [(part, first + offset, behind + within, within) for part, within in inner]
+        behind += length
+    return found, behind
+
+
+def _interpolations(parts: Parts, behind: int) -> tuple[list[tuple[Interpolation, int]], int]:
+    """Interpolations from the end backwards with the constant characters behind them, and `behind` plus
+    the characters of `parts`.
+
+    What stands behind a value in one alternative of a choice is the rest of that alternative, never
+    another one.
+    """
+    found: list[tuple[Interpolation, int]] = []
+    for part in reversed(parts):
+        if isinstance(part, Text):
+            behind += len(part.value)
+        elif isinstance(part, Interpolation):
+            found.append((part, behind))
+        elif isinstance(part, Repeat):
+            inner, behind = _interpolations(part.body, behind)
+            found += inner
+        elif isinstance(part, Choice):
+            opened = [_interpolations(alternative, behind) for alternative in reversed(part.alternatives)]
+            found += [one for inner, _ in opened for one in inner]
+            behind = max((length for _, length in opened), default=behind)
+    return found, behind
+
+
+def may_reach(prompt: Prompt, arranged: Layout, minimum: int) -> bool:
+    """Whether at least `minimum` tokens of the prompt can be cacheable.
+
+    Proved by constant text; possible where a conversation, an incomplete tool list or text of unknown
+    length stands ahead of the newest user message.
+    """
+    if arranged.constant_tokens() >= minimum or (prompt.tools and not prompt.tools.complete):
+        return True
+    newest = newest_user_message(arranged.items)
+    return any(
+        isinstance(item, History) or (item.message != newest and is_unsized(item.parts)) for item in arranged.items
+    )
+
+
+def is_unsized(parts: Parts) -> bool:
+    """Whether text that stays the same stands there whose length is not known."""
+    return any(isinstance(part, Interpolation) and part.volatility in UNSIZED for part in flatten(parts))

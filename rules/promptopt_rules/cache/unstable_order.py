@@ -1,0 +1,188 @@
+"""PO102 unstable-order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from promptopt.finding import Applicability, Finding, Remedy, Severity
+from promptopt.prompt import Cause, Prompt, Volatility
+from promptopt.rule import Rule, RuleContext
+from promptopt_rules.cache.evidence import ORDER_KINDS, chain, change, count, describe, group
+from promptopt_rules.cache.prefix import INSTRUCTING, Break, Layout, layout
+
+
+class UnstableOrder(Rule[Prompt]):
+    """Text in the prefix whose order differs from run to run.
+
+    ## What it finds
+
+    Text ahead of other parts of the prompt that is built by going through a set, a folder listing
+    (`os.listdir`, `glob`, `iterdir`) a shuffled or sampled list or tasks as they finish, or that holds the
+    memory address of an object: a **warning**. JSON made of a mapping from outside without `sort_keys=True` is an
+    **info**: dictionaries keep the order of insertion, but a database, a queue or another service may
+    hand the same keys over in another order.
+
+    Everywhere in the system prompt, elsewhere only where something follows.
+
+    ## Why it is slow
+
+    Sets of strings are ordered by hashes that differ between processes, folders by whatever the file
+    system returns. Two replicas, or the same one after a restart, then send the same words in another
+    order, and a prefix cache compares bytes: nothing behind the first difference is reused.
+
+    ## Example
+
+    ```python bad
+    from openai import OpenAI
+
+    client = OpenAI()
+    RULES = "Answer from the handbook only. Quote the paragraph that you rely on. " * 60
+
+    def ask(topics: list[str], question: str):
+        allowed = ", ".join(set(topics) | {"billing", "refunds"})  # finds: PO102
+        system = f"Allowed topics: {allowed}\\n{RULES}"
+        return client.chat.completions.create(
+            model="gpt-5",
+            messages=[{"role": "system", "content": system}, {"role": "user", "content": question}],
+        )
+    ```
+
+    ## Use instead
+
+    ```python good
+    from openai import OpenAI
+
+    client = OpenAI()
+    RULES = "Answer from the handbook only. Quote the paragraph that you rely on. " * 60
+
+    def ask(topics: list[str], question: str):
+        allowed = ", ".join(sorted(set(topics) | {"billing", "refunds"}))
+        system = f"Allowed topics: {allowed}\\n{RULES}"
+        return client.chat.completions.create(
+            model="gpt-5",
+            messages=[{"role": "system", "content": system}, {"role": "user", "content": question}],
+        )
+    ```
+
+    `dict.fromkeys(topics)` removes duplicates and keeps the order; `json.dumps(..., sort_keys=True)`
+    writes the same keys in the same order.
+
+    ## Silent on
+
+    - anything that was sorted, `dict.fromkeys`, dictionary and list literals, comprehensions over them
+    - records and lists of records whose fields are written in a fixed order
+    - JSON with `sort_keys=True`
+    - sampling with a fixed seed
+    - membership tests, counts and lengths of sets
+    - values that say something else in every request anyway: their order loses nothing
+    - the newest user message (unless it is the whole prompt, see `volatile-prefix`), and everything
+      behind the conversation or the last explicit cache breakpoint
+    - files, logs and searches that reach no prompt
+
+    ## Options
+
+    - `min-static-tokens` (256): constant tokens behind the value from which a user message in a request
+      without system text counts as the prompt
+
+    ## Fix safety
+
+    Sorting changes the order in which the model reads the entries. The remedies are advice: no edit is
+    made.
+
+    ## References
+
+    - https://docs.python.org/3/reference/datamodel.html#object.__hash__
+    - https://docs.python.org/3/library/os.html#os.listdir
+    - https://developers.openai.com/api/docs/guides/prompt-caching
+    """
+
+    code: ClassVar[str] = "PO102"
+    name: ClassVar[str] = "unstable-order"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1.0"
+    fix: ClassVar[Applicability | None] = None
+    subject: ClassVar[type[Prompt]] = Prompt
+
+    @dataclass(frozen=True, slots=True)
+    class Options:
+        """Size, in tokens estimated from characters."""
+
+        min_static_tokens: int = field(
+            default=256,
+            metadata={"help": "constant tokens behind the value that make a lone user message the prompt"},
+        )
+
+    def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
+        """One finding for each cause."""
+        arranged = layout(subject, context.options.min_static_tokens)
+        seen = set()
+        for found, cause in _disordered(arranged):
+            place = found.interpolation.location or subject.location
+            key = group(cause, place)
+            if key in seen:
+                continue
+            seen.add(key)
+            yield self.finding(
+                _message(found, cause, arranged, context),
+                place,
+                severity=_severity(cause),
+                prompt=subject.name,
+                subject=found.interpolation.expression,
+                related=chain(cause, place, subject.call),
+                remedies=[_remedy(cause)],
+                group=key,
+            )
+
+
+_ADVICE: Final = {
+    "set-order": ("sort-elements", "sort the elements, or use dict.fromkeys to drop duplicates"),
+    "directory-order": ("sort-elements", "sort the names"),
+    "random-order": ("fix-order", "choose once with a fixed seed, or keep the order"),
+    "completion-order": ("fix-order", "put the results in the order of the tasks (asyncio.gather keeps it)"),
+    "object-address": ("name-object", "print a name or an id of the object instead of its repr"),
+    "json-key-order": ("sort-keys", "pass sort_keys=True"),
+}
+
+_LOSS: Final = {
+    "random-order": "stands in another order on every call",
+    "completion-order": "comes in the order in which tasks finish",
+    "object-address": "holds a memory address that differs from process to process",
+    "json-key-order": "is written in whatever order its keys arrive",
+}
+
+
+def _severity(cause: Cause) -> Severity:
+    return Severity.INFO if cause.kind == "json-key-order" else Severity.WARNING
+
+
+def _disordered(arranged: Layout) -> Iterator[tuple[Break, Cause]]:
+    """Breaks of the prefix whose order changes while what they say may stay the same."""
+    for found in arranged.breaks:
+        if not arranged.is_cached(found.position) or change(found).level.at_least(Volatility.REQUEST):
+            continue
+        if found.role not in INSTRUCTING and not _is_followed(found, arranged):
+            continue
+        for cause in found.interpolation.causes:
+            if cause.kind in ORDER_KINDS:
+                yield found, cause
+
+
+def _is_followed(found: Break, arranged: Layout) -> bool:
+    return bool(found.characters or found.conversations) or found.position + 1 < len(arranged.items)
+
+
+def _message(found: Break, cause: Cause, arranged: Layout, context: RuleContext) -> str:
+    what = describe(found.interpolation, cause, context)
+    loss = _LOSS.get(cause.kind, "has no fixed order: it differs between processes and machines")
+    behind = f"{count(found.tokens)} of the prompt's {arranged.constant_tokens():,} constant tokens stand behind it"
+    if found.conversations:
+        behind = f"{behind}, and the conversation" if found.tokens else "the conversation stands behind it"
+    elif not found.tokens:
+        behind = "the prompt is cached up to it only"
+    return f"{what} {loss}; {behind}. {_remedy(cause).title.capitalize()}."
+
+
+def _remedy(cause: Cause) -> Remedy:
+    return Remedy(*_ADVICE[cause.kind])

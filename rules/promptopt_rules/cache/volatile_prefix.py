@@ -1,0 +1,277 @@
+"""PO101 volatile-prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from promptopt.finding import Applicability, Finding, Remedy, Severity
+from promptopt.prompt import Prompt, Volatility
+from promptopt.rule import Rule, RuleContext
+from promptopt_rules.cache.evidence import HOW_OFTEN, Change, chain, change, count, describe, further, group
+from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, layout, may_reach
+
+
+class VolatilePrefix(Rule[Prompt]):
+    """A value that changes stands ahead of constant text or of the conversation.
+
+    ## What it finds
+
+    A value that is different on every call, in every request, for every conversation or every user, put
+    into a prompt ahead of text that always stays the same, or ahead of the conversation's earlier turns.
+    It is followed through variables, attributes, helper functions, other files, wrappers around the
+    call, `+`, `%`, f-strings, `.format`, `join`, `replace`, `string.Template`, prompt templates and
+    functions that a framework calls for each request.
+
+    A **warning** where a conversation follows and the value changes from turn to turn, or where at least
+    `min-static-tokens` constant tokens follow and the prompt can reach the size from which providers
+    cache at all. An **info** where less than that follows, and for values that change once a day (a date)
+    or from process to process (a host name, an id made at import).
+
+    One finding names the value that changes most often; other values that change ahead of the same text
+    are listed with it. Token figures are estimated from characters.
+
+    ## Why it is slow
+
+    Providers and engines reuse the longest byte-identical beginning of a request, in the order tools,
+    system, messages. Everything behind the first byte that differs is read again: the user waits for it
+    before the first token, and it is billed at the full price instead of a tenth to a half of it. A
+    clock in the first line un-caches all that follows.
+
+    ## Example
+
+    ```python bad
+    from datetime import datetime
+    from openai import OpenAI
+
+    client = OpenAI()
+    RULES = "Answer from the handbook only. Quote the paragraph that you rely on. " * 60
+
+    def ask(question: str):
+        system = f"It is now {datetime.now():%Y-%m-%d %H:%M:%S}. {RULES}"  # finds: PO101
+        return client.chat.completions.create(
+            model="gpt-5",
+            messages=[{"role": "system", "content": system}, {"role": "user", "content": question}],
+        )
+    ```
+
+    The same at the end of the system prompt, where a conversation follows:
+
+    ```python bad
+    from datetime import datetime
+    from openai import OpenAI
+
+    client = OpenAI()
+
+    def ask(history: list[dict[str, str]], question: str):
+        messages = [{"role": "system", "content": f"You are a clerk. Time: {datetime.now()}"}]  # finds: PO101
+        messages += history
+        messages.append({"role": "user", "content": question})
+        return client.chat.completions.create(model="gpt-5", messages=messages)
+    ```
+
+    ## Use instead
+
+    Constant text first, what changes most last. In a single request the end of the system prompt is
+    late enough:
+
+    ```python good
+    from datetime import datetime
+    from openai import OpenAI
+
+    client = OpenAI()
+    RULES = "Answer from the handbook only. Quote the paragraph that you rely on. " * 60
+
+    def ask(question: str):
+        system = f"{RULES} It is now {datetime.now():%Y-%m-%d %H:%M:%S}."
+        return client.chat.completions.create(
+            model="gpt-5",
+            messages=[{"role": "system", "content": system}, {"role": "user", "content": question}],
+        )
+    ```
+
+    In a conversation it belongs into the newest user message, and must be kept there on later turns: a
+    note that moves along to whichever message is the newest changes the one that it leaves.
+
+    ```python good
+    from datetime import datetime
+    from openai import OpenAI
+
+    client = OpenAI()
+
+    def ask(history: list[dict[str, str]], question: str):
+        history.append({"role": "user", "content": f"{question}\\n\\n[{datetime.now():%H:%M}]"})
+        messages = [{"role": "system", "content": "You are a clerk."}, *history]
+        return client.chat.completions.create(model="gpt-5", messages=messages)
+    ```
+
+    ## Silent on
+
+    - literal text that looks like a date, a version or an id
+    - the newest user message, unless the request has no system text and `min-static-tokens` constant
+      tokens follow inside that message: then it is the prompt
+    - everything behind the conversation: it is new in every turn anyway
+    - bodies and results of tools, logs, headers, metadata
+    - a volatile end of the system prompt in a single request
+    - everything up to an explicit cache breakpoint (that is `volatile-cache-breakpoint`), and behind the
+      last one, unless the provider also sets one automatically
+    - a name that is bound to a constant again, seeded random numbers, text composed when the module is
+      imported, settings and environment variables
+    - values that could not be resolved
+    - the order of sets, folders and keys (that is `unstable-order`)
+
+    ## Options
+
+    - `min-static-tokens` (256): constant tokens behind the value from which it is a warning
+    - `min-hint-tokens` (64): from which it is an info
+    - `min-hint-tokens-per-call` (32): the same for a value that differs on every call
+    - `min-cacheable-tokens` (1024): prompts below this size are not cached by hosted providers
+    - `self-hosted`: providers whose engines cache from the first block of 16 tokens on
+
+    ## Fix safety
+
+    Moving a value changes the order in which the model reads the prompt, and text in a user message
+    carries less authority than text in the system prompt. The remedies are advice: no edit is made.
+
+    ## References
+
+    - https://developers.openai.com/api/docs/guides/prompt-caching
+    - https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+    - https://ai.google.dev/gemini-api/docs/caching
+    - https://docs.vllm.ai/en/latest/features/automatic_prefix_caching.html
+    """
+
+    code: ClassVar[str] = "PO101"
+    name: ClassVar[str] = "volatile-prefix"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1.0"
+    fix: ClassVar[Applicability | None] = None
+    subject: ClassVar[type[Prompt]] = Prompt
+
+    @dataclass(frozen=True, slots=True)
+    class Options:
+        """Sizes, in tokens estimated from characters."""
+
+        min_static_tokens: int = field(
+            default=256, metadata={"help": "constant tokens behind the value from which it is a warning"}
+        )
+        min_hint_tokens: int = field(
+            default=64, metadata={"help": "constant tokens behind the value from which it is an info"}
+        )
+        min_hint_tokens_per_call: int = field(
+            default=32, metadata={"help": "the same for a value that differs on every call"}
+        )
+        min_cacheable_tokens: int = field(
+            default=1024, metadata={"help": "smallest prompt that hosted providers cache"}
+        )
+        self_hosted: tuple[str, ...] = field(
+            default=("vllm", "sglang", "llama-cpp", "ollama", "tensorrt-llm"),
+            metadata={"help": "providers whose engines cache from the first block on"},
+        )
+
+    def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
+        """At most one finding per prompt: the change that matters most."""
+        arranged = layout(subject, context.options.min_static_tokens)
+        reachable = _is_cacheable(subject, arranged, context.options)
+        graded = [
+            (severity, found)
+            for found in map(change, arranged.breaks)
+            if _is_open(arranged, found)
+            and (severity := _grade(found, context.options, cacheable=reachable)) is not None
+        ]
+        if not graded:
+            return
+        severity, worst = max(graded, key=lambda one: (one[0], one[1].level, one[1].at.characters))
+        others = [found for _, found in graded if found is not worst]
+        place = worst.interpolation.location or subject.location
+        yield self.finding(
+            _message(worst, arranged, context),
+            place,
+            severity=severity,
+            prompt=subject.name,
+            subject=worst.interpolation.expression,
+            related=[*chain(worst.cause, place, subject.call), *further(others, place)],
+            remedies=[_remedy(worst, context.options)],
+            group=group(worst.cause, place) if worst.cause else "",
+        )
+
+
+def _is_cacheable(prompt: Prompt, arranged: Layout, options: VolatilePrefix.Options) -> bool:
+    return prompt.call.provider in options.self_hosted or may_reach(prompt, arranged, options.min_cacheable_tokens)
+
+
+def _is_open(arranged: Layout, found: Change) -> bool:
+    """Whether no explicit marker decides about this place."""
+    return arranged.is_cached(found.at.position) and not arranged.is_marked(found.at.position)
+
+
+def _grade(found: Change, options: VolatilePrefix.Options, *, cacheable: bool) -> Severity | None:
+    """How much a change matters, None where nothing is lost."""
+    level, tokens = found.level, found.at.tokens
+    if not level.at_least(Volatility.PROCESS):
+        return None
+    large = cacheable and tokens >= options.min_static_tokens
+    if not level.at_least(Volatility.USER):
+        return Severity.INFO if large or found.at.conversations else None
+    if large or _changes_within_conversation(found):
+        return Severity.WARNING
+    least = options.min_hint_tokens_per_call if level is Volatility.CALL else options.min_hint_tokens
+    return Severity.INFO if tokens >= least or found.at.conversations else None
+
+
+def _changes_within_conversation(found: Change) -> bool:
+    """Whether earlier turns are read again because of the value. An agent's own loop of tool calls
+    belongs to one request: only what differs on every call changes there."""
+    if found.level is Volatility.CALL:
+        return bool(found.at.conversations)
+    return found.level is Volatility.REQUEST and any(one.grows_in != "agent" for one in found.at.conversations)
+
+
+_LOSS = {
+    Volatility.CALL: "none of {it} can be cached",
+    Volatility.REQUEST: "none of {it} can be cached",
+    Volatility.SESSION: "no two conversations share {it} in the cache",
+    Volatility.USER: "no two users share {it} in the cache",
+    Volatility.DAY: "all of {it} is read again after midnight, by open conversations too",
+    Volatility.PROCESS: "replicas and restarts do not share {it} in the cache",
+}
+
+
+def _message(found: Change, arranged: Layout, context: RuleContext) -> str:
+    what = describe(found.interpolation, found.cause, context)
+    loss = _loss(found, arranged, context.options)
+    return f"{what} changes {HOW_OFTEN[found.level]} and stands ahead of {loss}. {_advice(found, context.options)}."
+
+
+def _loss(found: Change, arranged: Layout, options: VolatilePrefix.Options) -> str:
+    text = f"{count(found.at.tokens)} of the prompt's {arranged.constant_tokens():,} constant tokens"
+    lost = _LOSS[found.level]
+    if _is_at_the_end(found, options):
+        return f"the conversation: {lost.format(it='it')}"
+    if found.at.conversations:
+        return f"{text} and of the conversation: {lost.format(it='it')}"
+    return f"{text}: {lost.format(it='them')}"
+
+
+def _is_at_the_end(found: Change, options: VolatilePrefix.Options) -> bool:
+    """Whether hardly anything but a conversation stands behind the value."""
+    return bool(found.at.conversations) and found.at.tokens < options.min_hint_tokens
+
+
+def _advice(found: Change, options: VolatilePrefix.Options) -> str:
+    title = _remedy(found, options).title
+    if found.level is Volatility.DAY:
+        return f"A date frozen for longer goes stale: keep it, but {title}"
+    return f"{title[0].upper()}{title[1:]}"
+
+
+def _remedy(found: Change, options: VolatilePrefix.Options) -> Remedy:
+    if found.at.role == TOOLS:
+        return Remedy("move-to-end-of-system", "move it from the tool definitions to the end of the system prompt")
+    if _is_at_the_end(found, options) or _changes_within_conversation(found):
+        title = "move it to the end of the newest user message, and keep it there on later turns"
+        return Remedy("move-to-last-user-message", title)
+    if found.at.role in INSTRUCTING:
+        return Remedy("move-to-end-of-system", "move it to the end of the system prompt, behind the constant text")
+    return Remedy("move-to-own-block", "move it to the end of its message, behind the constant text")
