@@ -233,6 +233,30 @@ def _strings(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _patterns(value: object) -> tuple[str, ...]:
+    """Gitignore patterns; what is none is refused here rather than where it is first matched."""
+    patterns = _strings(value)
+    for pattern in patterns:
+        _check_pattern(pattern)
+    return patterns
+
+
+def _check_pattern(pattern: str) -> None:
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 (loaded only where there are patterns)
+
+    try:
+        GitIgnoreSpec.from_lines([pattern])
+    except ValueError as error:
+        raise _WrongValueError(f": {pattern!r} is not a gitignore pattern") from error
+
+
+def _ignores_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    entries = _each(value, _strings)
+    for pattern in entries:
+        _check_pattern(pattern)
+    return tuple(entries.items())
+
+
 def _table(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _WrongValueError(" must be a table")
@@ -311,12 +335,12 @@ _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "extend-select": _strings,
     "ignore": _strings,
     "preview": _flag,
-    "include": _strings,
-    "exclude": _strings,
+    "include": _patterns,
+    "exclude": _patterns,
     "force-exclude": _flag,
     "model": _string,
     "encoding": _string,
-    "per-file-ignores": lambda value: tuple(_each(value, _strings).items()),
+    "per-file-ignores": _ignores_by_pattern,
     "severity": lambda value: _each(value, _severity),
     "budgets": lambda value: _each(value, _tokens),
     "rules": lambda value: _each(value, _table),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from promptopt.config import Config, SinkFunction, absolute, load_config
 from promptopt.errors import InternalError
 from promptopt.finding import Finding, fingerprinted
+from promptopt.project import LinkOptions, link
 from promptopt.project.collect import collect
 from promptopt.prompt import Call, Prompt
 from promptopt.readers.facts import Module
@@ -22,7 +23,7 @@ from promptopt.readers.python import PythonSyntaxError, read_module
 from promptopt.rule import AnyRule, Fault, RuleContext, check_selector, configure, load_rules, matches, select_rules
 from promptopt.sdks import SdkCatalogue, build_catalogue, load_catalogue
 from promptopt.sdks.schema import CallShape, Sdk
-from promptopt.source import Location, SourceFile, Span
+from promptopt.source import Location, SourceFile, Span, UnreadableSourceError, read_source
 from promptopt.sources import load_sources
 from promptopt.suppression import Suppression, SuppressionUse, read_suppressions, removal_of
 
@@ -37,6 +38,12 @@ PRECEDENCE: Final = (
     "volatile-prefix",
 )
 """Of findings with one cause the rule that comes first here is the one to report."""
+
+_PYTHON: Final = ("", ".py", ".pyi", ".pyw")
+"""Suffixes of files that are Python when they are named; scripts may have none."""
+
+_LARGEST_TEXT: Final = 2_000_000
+"""Bytes of a text file up to which a prompt is read from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ def run_rules(project: Project, rules: RuleSet) -> Report:
     Raises:
         InternalError: a rule raised an exception.
     """
-    reported = frozenset(project.files)
+    reported = frozenset((*project.files, *(fault.location.path for fault in project.faults)))
     calls = {prompt.name: prompt.call.location for prompt in project.prompts}
     found: list[Finding] = []
     for subject in (*project.faults, *project.prompts, *project.calls):
@@ -306,17 +313,19 @@ def check_text(text: str, path: str = "prompt.py", config: Config | None = None)
         modules[path] = read_module(source)
     except PythonSyntaxError as error:
         faults.append(_fault("syntax", path, error.message, error.offset))
-    return run_rules(_linked(Project(config.root, (path,), {path: source}, tuple(faults)), modules, config), rules)
+    project = Project(config.root, (path,), {path: source}, tuple(faults))
+    return run_rules(_linked(project, modules, config, LinkOptions()), rules)
 
 
 def read_project(paths: Sequence[Path], config: Config, overlay: Mapping[Path, bytes]) -> Project:
     """Read and link the project; what stands in `paths` is to be reported.
 
-    Faults of files and folders outside of `paths` are left out.
+    Files of other kinds than Python are passed by. Faults outside of `paths` are left out.
     """
     catalogue = load_catalogue()
     texts = {_relative(path, config.root): content for path, content in overlay.items()}
-    collected = collect(config.root, paths, config, catalogue=catalogue, overlay=texts)
+    readable = [path for path in paths if path.suffix in _PYTHON or path.is_dir()]
+    collected = collect(config.root, readable, config, catalogue=catalogue, overlay=texts)
     given = [_relative(path, config.root) for path in paths]
     faults = [
         _fault(fault.kind, fault.path, fault.message, fault.offset)
@@ -324,14 +333,42 @@ def read_project(paths: Sequence[Path], config: Config, overlay: Mapping[Path, b
         if fault.path in collected.files or any(_below(fault.path, path) for path in given)
     ]
     project = Project(config.root, collected.files, collected.sources, tuple(faults))
-    return _linked(project, collected.modules, config)
+    reader = _TextFiles(config.root, collected.sources)
+    linked = _linked(project, collected.modules, config, LinkOptions(collected.files, read_text=reader.text))
+    texts_read = (path for path in sorted(reader.read) if any(_below(path, folder) for folder in given))
+    return replace(linked, files=(*linked.files, *texts_read))
 
 
-def _linked(project: Project, modules: Mapping[str, Module], config: Config) -> Project:
-    from promptopt.project import link
+class _TextFiles:
+    """Text files of the project that code reads prompts from; those read join the project's `sources`."""
 
+    def __init__(self, root: Path, sources: dict[str, SourceFile]) -> None:
+        self._root = root
+        self._sources = sources
+        self.read: set[str] = set()
+
+    def text(self, path: str) -> str | None:
+        """The file's text; None outside of the project and where it cannot be read."""
+        clean = os.path.normpath(path).replace(os.sep, "/")
+        if clean in self._sources:
+            return self._sources[clean].text
+        if clean.startswith(("../", "/")):
+            return None
+        file = self._root / clean
+        try:
+            if not file.is_file() or file.stat().st_size > _LARGEST_TEXT:
+                return None
+            source = self._sources[clean] = read_source(file, clean)
+        except (OSError, UnreadableSourceError):
+            return None
+        if not clean.endswith(".py"):
+            self.read.add(clean)
+        return source.text
+
+
+def _linked(project: Project, modules: Mapping[str, Module], config: Config, options: LinkOptions) -> Project:
     sources = load_sources().with_project_sources(config.sources)
-    found = link(modules, project.sources, _catalogue(config), sources)
+    found = link(modules, project.sources, _catalogue(config), sources, options)
     return replace(project, prompts=found.prompts, calls=found.calls, bounds_hit=found.bounds_hit)
 
 

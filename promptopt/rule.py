@@ -88,7 +88,7 @@ class Rule(Generic[SubjectT]):
         """Yield what is wrong with `subject`."""
         raise NotImplementedError
 
-    def finding(  # noqa: PLR0913 (the fields of a finding)
+    def finding(
         self,
         message: str,
         location: Location,

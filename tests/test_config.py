@@ -83,6 +83,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ("severity = {unstable-order = 1}", "severity.unstable-order must be a string"),
         ('budgets = {"a" = 0}', "budgets.a must be a number of tokens, at least 1"),
         ('per-file-ignores = {"a" = "PO1"}', "per-file-ignores.a must be a list of strings"),
+        ('exclude = ["a", "!"]', "exclude: '!' is not a gitignore pattern"),
+        ('per-file-ignores = {"!" = ["PO1"]}', "per-file-ignores: '!' is not a gitignore pattern"),
         ("rules = {volatile-prefix = 3}", "rules.volatile-prefix must be a table"),
         ('sources = {function = "f"}', "sources must be a list of tables"),
         ('sources = [{function = "f"}]', "sources (entry 1): 'volatility' is missing"),

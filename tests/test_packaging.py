@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import promptopt
+
 ROOT = Path(__file__).parent.parent
 BUILD = "import hatchling.build, sys; print(hatchling.build.build_wheel(sys.argv[1]))"
 
@@ -64,6 +66,11 @@ def test_wheel_registers_commands_and_rule_pack(wheel: zipfile.Path) -> None:
         "console_scripts": {"promptopt": "promptopt.cli:main", "promptopt-toolkit": "promptopt.cli:main"},
         "promptopt.rules": {"promptopt_rules": "promptopt_rules"},
     }
+
+
+def test_wheel_has_the_version_of_the_package(wheel: zipfile.Path) -> None:
+    """The number stands in one place."""
+    assert f"promptopt_toolkit-{promptopt.__version__}.dist-info/METADATA" in shipped(wheel)
 
 
 @pytest.mark.parametrize("folder", ["rules", "pytest_plugin", "tests"])

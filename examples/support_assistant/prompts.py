@@ -46,6 +46,17 @@ Sizes
   the top of the hip bone; the table on the product page names the size.
 - Rain jackets are cut to be worn over a thin jacket. Between two sizes the larger one is right.
 
+Shops
+- There are shops in Leipzig, Innsbruck and Brno. Opening hours stand on the website; do not quote them.
+- An order can be collected in a shop from the day after it was placed, free of charge, for ten days.
+- Goods bought online can be returned in a shop, goods bought in a shop cannot be returned by parcel.
+- The shops lend tents, packs and snowshoes by the day. Lending is arranged by telephone only.
+
+Club
+- Members collect one point for each euro, and hundred points are a voucher of three euros. Returns take the points
+  back. Points expire at the end of the third year.
+- A membership ends when the customer writes so; no reason is needed, and remaining points are paid as a voucher.
+
 Advice
 - Ask what the customer wants to do before recommending goods: where, how long, with how many people, how cold.
 - Recommend at most three products and say what sets them apart. Prefer what is in stock.

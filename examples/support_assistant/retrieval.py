@@ -28,33 +28,38 @@ PRICE = {
 }
 TOOLS = {"stock": STOCK, "price": PRICE}
 
+OUTDOOR = {"tents", "packs", "sleeping bags"}
+KITCHEN = {"stoves", "cookware"}
 
-def categories(passages: list[dict[str, str]]) -> set[str]:
-    return {passage["category"] for passage in passages}
+
+def departments() -> set[str]:
+    return OUTDOOR | KITCHEN
 
 
 def advise(question: str, passages: list[dict[str, str]]) -> Any:
-    topics = ", ".join(categories(passages))
+    topics = ", ".join(departments())
+    context = "\n\n".join(passage["text"] for passage in passages[:5])
     enabled = {"stock", "price"}
     return client.chat.completions.create(
         model="gpt-5",
         tools=[TOOLS[name] for name in enabled],
         messages=[
             {"role": "system", "content": f"Advise on {topics} only.\n\n{HANDBOOK}"},
-            {"role": "user", "content": question},
+            {"role": "user", "content": f"{context}\n\nQuestion: {question}"},
         ],
         max_completion_tokens=600,
     )
 
 
 def advise_in_fixed_order(question: str, passages: list[dict[str, str]]) -> Any:
+    topics = ", ".join(sorted(departments()))
     enabled = {"stock", "price"}
     context = "\n\n".join(passage["text"] for passage in passages[:5])
     return client.chat.completions.create(
         model="gpt-5",
         tools=[TOOLS[name] for name in sorted(enabled)],
         messages=[
-            {"role": "system", "content": HANDBOOK},
+            {"role": "system", "content": f"Advise on {topics} only.\n\n{HANDBOOK}"},
             {"role": "user", "content": f"{context}\n\nQuestion: {question}"},
         ],
         max_completion_tokens=600,

@@ -14,11 +14,12 @@ TASK = "Sort the mail: order, return, repair, advice or other. Answer with one w
 
 
 def sort_mail(mail: str) -> Any:
+    instructions = f"{HANDBOOK}\n{TASK}\nIt is {clock()}."
     return client.messages.create(
         model="claude-sonnet-5",
         max_tokens=16,
         system=[
-            {"type": "text", "text": f"{HANDBOOK}\n{TASK}\nIt is {clock()}.", "cache_control": {"type": "ephemeral"}},
+            {"type": "text", "text": instructions, "cache_control": {"type": "ephemeral"}},
         ],
         messages=[{"role": "user", "content": mail}],
     )

@@ -21,11 +21,11 @@ _TRACEBACK_VERBOSITY: Final = 2
 class _Commands(click.Group):
     """Subcommands, each loaded when it is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the help text."""
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command."""
         if cmd_name not in _COMMANDS:
             return None

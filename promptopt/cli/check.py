@@ -60,7 +60,7 @@ def _check(paths: Sequence[Path], config: Config, stdin: Path | None, options: M
     overlay = {stdin: sys.stdin.buffer.read()} if stdin else {}
     report = check(paths, config, overlay=overlay)
     if options["show_files"]:
-        write("".join(f"{path}\n" for path in report.files))
+        write(_files(report))
         return 0
     text = _render(report, options)
     if options["output_file"]:
@@ -75,6 +75,14 @@ def _check(paths: Sequence[Path], config: Config, stdin: Path | None, options: M
     threshold = Severity.parse(options["fail_on"])
     failed = any(finding.severity >= threshold for finding in report.findings)
     return int(failed and not options["exit_zero"])
+
+
+def _files(report: Report) -> str:
+    """The files of a report, one a line."""
+    from promptopt.report.style import Style, printable  # noqa: PLC0415 (loaded with the report)
+
+    style = Style()
+    return "".join(f"{printable(style.path(report.root, path))}\n" for path in report.files)
 
 
 def _render(report: Report, options: Mapping[str, Any]) -> str:

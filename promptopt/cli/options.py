@@ -44,7 +44,7 @@ def project_options(command: CommandT) -> CommandT:
     return command
 
 
-def words(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG001
+def words(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
     """Values of an option that may be repeated and holds words separated by commas."""
     return tuple(word for value in values for part in value.split(",") if (word := part.strip()))
 

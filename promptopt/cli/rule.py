@@ -18,7 +18,7 @@ from promptopt.rule import AnyRule, documentation, find_rule, load_rules, select
 @click.option("--all", "everything", is_flag=True, help="Explain every rule.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Default: on a terminal.")
 @click.option("-v", "--verbose", count=True, help="Twice: tracebacks of errors.")
-def command(rule: str | None, *, everything: bool, color: str, verbose: int) -> int:  # noqa: ARG001 (read by `run`)
+def command(rule: str | None, *, everything: bool, color: str, verbose: int) -> int:
     """Explain RULE, a code or a name; without one, list all rules."""
     rules = load_rules()
     if rule and everything:

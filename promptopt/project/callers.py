@@ -73,6 +73,7 @@ class Callers:
         self._passed: dict[str, list[tuple[ScopeRef, int, int]]] = {}
         self._definers: dict[str, int] = {}
         self._sites: dict[ScopeRef, tuple[CallSite, ...]] = {}
+        self._passing: dict[tuple[ScopeRef, str, ScopeRef, int], Value | None] = {}
 
     def of(self, ref: ScopeRef) -> tuple[CallSite, ...]:
         """Call sites of a function; of a constructor, the places that make objects of its class."""
@@ -90,6 +91,19 @@ class Callers:
         if not site.shift:
             return given
         return Arguments(given.positional[site.shift :], given.keywords, given.rest, given.open)
+
+    def passed(self, parameter: Parameter, site: CallSite) -> Value | None:
+        """What a site passes for a parameter; None where that cannot be told."""
+        key = (parameter.scope, parameter.name, site.scope, site.call)
+        if key not in self._passing:
+            self._passing[key] = self._pass(parameter, site)
+        return self._passing[key]
+
+    def _pass(self, parameter: Parameter, site: CallSite) -> Value | None:
+        frame = self.ev.open_frame(site.scope)
+        skip = 1 if self.ev.self_of(parameter.scope) is not None else 0
+        bound = calls.bind(self.ev, parameter.scope, self.arguments(site, frame), skip=skip).get(parameter.name)
+        return None if bound is None else self.ev.force(bound)
 
     def receiver(self, site: CallSite, frame: Frame, ref: ScopeRef) -> Value | None:
         """`self` inside the called function, as far as the call tells."""
@@ -157,7 +171,7 @@ class Callers:
         if parent is None:
             return []
         refs = [parent, *self.ev.world.subclasses(parent, self.ev)]
-        return list(dict.fromkeys(self.ev.scope(one).name.rpartition(".")[2] for one in refs))
+        return list(dict.fromkeys([*(self.ev.scope(one).name.rpartition(".")[2] for one in refs), "cls"]))
 
     def _check(
         self, ref: ScopeRef, where: ScopeRef, call: int, function: Expression, shift: int

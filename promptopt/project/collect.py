@@ -14,7 +14,8 @@ import os
 import re
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from promptopt.project.imports import ImportIndex
 from promptopt.project.leads import LeadFinder, Leads
 from promptopt.project.walk import Fault, Selection, walk
 from promptopt.readers.facts import Module
+from promptopt.readers.packing import pack
 from promptopt.readers.python import PythonSyntaxError, read_module
 from promptopt.sdks import SdkCatalogue, load_catalogue
 from promptopt.source import SourceFile, UnreadableSourceError, decode_source
@@ -148,9 +150,11 @@ class _Reader:
         try:
             content = self._read(path)
         except OSError as error:
-            return self._fault(path, error.strerror or type(error).__name__)
+            self._fault(path, error.strerror or type(error).__name__)
+            return None
         except UnreadableSourceError as error:
-            return self._fault(path, str(error))
+            self._fault(path, str(error))
+            return None
         if self._kept_bytes + len(content) <= _KEPT_BYTES:
             self._kept[path] = content
             self._kept_bytes += len(content)
@@ -183,7 +187,7 @@ class _Reader:
             return False
         self._collected.sources[path] = source
         try:
-            self._collected.modules[path] = read_module(source)
+            self._collected.modules[path] = pack(read_module(source))
         except PythonSyntaxError as error:
             self._collected.faults.append(Fault(path, error.message, error.offset, "syntax"))
             return False
@@ -208,9 +212,13 @@ class _Search:
     """Finds files that bear on a request by their bytes."""
 
     def __init__(self, catalogue: SdkCatalogue, config: Config) -> None:
-        self.requests: Set[str] = catalogue.method_names | {sink.function.rpartition(".")[2] for sink in config.sinks}
+        self.requests: AbstractSet[str] = catalogue.method_names | {
+            sink.function.rpartition(".")[2] for sink in config.sinks
+        }
         roots = "|".join(re.escape(glob).replace(r"\*", r"\w*") for glob in catalogue.packages)
-        self._import = re.compile(rf"^[ \t]*(?:from|import)[ \t]+(?:[\w.]+[ \t]*,[ \t]*)*(?:{roots})\b".encode(), re.M)
+        self._import = re.compile(
+            rf"^[ \t]*(?:from|import)[ \t]+(?:[\w.]+[ \t]*,[ \t]*)*(?:{roots})\b".encode(), re.MULTILINE
+        )
         self._root = re.compile(f"(?:{roots})")
         sinks = "|".join(re.escape(sink.function.rpartition(".")[2]) for sink in config.sinks)
         self._sink = re.compile(rf"\b(?:{sinks})\b".encode()) if sinks else None
@@ -274,7 +282,7 @@ class _Rounds:
 
     def _mentioning(self, leads: Leads) -> list[str]:
         """Files of the rest that mention a lead; names that many files mention say nothing alone."""
-        mentions: dict[str, Set[bytes]] = {}
+        mentions: dict[str, AbstractSet[bytes]] = {}
         names = {name.encode() for name in leads.names}
         members: defaultdict[bytes, set[bytes]] = defaultdict(set)
         for module, name in leads.members:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -44,7 +44,7 @@ from promptopt.prompt import Cause, Volatility
 from promptopt.source import Location, Span
 
 if TYPE_CHECKING:
-    from promptopt.project.callers import Callers
+    from promptopt.project.callers import Callers, CallSite
     from promptopt.project.evaluate import Evaluator
 
 Description: TypeAlias = tuple[Volatility, tuple[Cause, ...]]
@@ -56,6 +56,9 @@ MAX_CAUSES: Final = 6
 MAX_HOPS: Final = 4
 """Callers of callers that a parameter inside a text is followed through."""
 
+MAX_DEPTH: Final = 150
+"""Values within values that are looked into."""
+
 _NAMEABLE: Final = frozenset({"user-words", "retrieved-passages", "conversation-history"})
 _FIXED_ORDER: Final = frozenset({"model_dump", "dict", "asdict", "sorted", "to_dict", "json"})
 
@@ -66,24 +69,28 @@ class Describer:
     def __init__(self, ev: Evaluator, callers: Callers) -> None:
         self.ev = ev
         self.callers = callers
-        self._memo: dict[int, tuple[Value, Description]] = {}
-        self._active: set[int] = set()
+        self._memo: dict[Hashable, tuple[Value, Description, int]] = {}
+        self._active: set[Hashable] = set()
         self._hops = 0
+        self._cuts = 0
 
     def of(self, value: Value) -> Description:
         """Volatility and causes, the most volatile first."""
-        found = self._memo.get(id(value))
-        if found is not None:
+        key = (value.scope, value.name) if isinstance(value, Parameter) else id(value)
+        found = self._memo.get(key)
+        if found is not None and found[2] <= self._hops:
             return found[1]
-        if id(value) in self._active or len(self._active) > 120:
+        if key in self._active or len(self._active) > MAX_DEPTH:
+            self._cuts += 1
             return CONSTANT
-        self._active.add(id(value))
+        cuts = self._cuts
+        self._active.add(key)
         try:
             description = self._describe(value)
         finally:
-            self._active.discard(id(value))
-        if not self._active:
-            self._memo[id(value)] = (value, description)
+            self._active.discard(key)
+        # what was cut off by a bound counts only for those who had no more room themselves
+        self._memo[key] = (value, description, self._hops if self._cuts > cuts else 0)
         return description
 
     def _describe(self, value: Value) -> Description:
@@ -243,6 +250,7 @@ class Describer:
     def _over_callers(self, value: Parameter) -> Description | None:
         """What traced callers pass: the most volatile that is known, unknown only where nothing is."""
         if self._hops >= MAX_HOPS:
+            self._cuts += 1
             return None
         self._hops += 1
         try:
@@ -257,17 +265,11 @@ class Describer:
             return UNKNOWN
         return self.joined(known) if known else None
 
-    def _passed(self, value: Parameter, site: object) -> Description:
-        from promptopt.project.callers import CallSite
-
-        assert isinstance(site, CallSite)
-        frame = self.ev.open_frame(site.scope)
-        arguments = self.callers.arguments(site, frame)
-        skip = 1 if self.ev.self_of(value.scope) is not None else 0
-        bound = self.ev.world.bind(value.scope, arguments, skip=skip, ev=self.ev).get(value.name)
+    def _passed(self, value: Parameter, site: CallSite) -> Description:
+        bound = self.callers.passed(value, site)
         if bound is None:
             return UNKNOWN
-        level, causes = self.of(self.ev.force(bound))
+        level, causes = self.of(bound)
         via = location(site.place)
         return level, tuple(
             replace(cause, chain=(*cause.chain, via)) if via not in cause.chain else cause for cause in causes

@@ -152,9 +152,7 @@ class Evaluator:
     def evaluate(self, expression: Expression, frame: Frame, position: int) -> Value:
         """The value of an expression at a position of the frame's scope."""
         key = id(expression)
-        found = frame.memo.get(key)
-        if found is None and frame.fallback is not None:
-            found = frame.fallback.get(key)
+        found = frame.known(key, position)
         if found is not None:
             return found
         if self.exhausted or self.depth > MAX_DEPTH:
@@ -268,8 +266,6 @@ class Evaluator:
         if fixed is not None:
             return fixed
         found = frame.memo.get(key)
-        if found is None and frame.fallback is not None and not frame.heads:
-            found = frame.fallback.get(key)
         if found is not None:
             return found
         if self.exhausted or self.depth > MAX_DEPTH:

@@ -9,7 +9,7 @@ through the statements in source order, so an environment is a single number.
 `param index`                         parameter of the scope
 `join test position a b`              `a` where the test holds, else `b`; test None: either
 `unpack thunk index starred`          element `index` of an unpacked value
-`each iterable position loop`         element of an iteration
+`each iterable position`              element of an iteration
 `mutate old steps op operands position span`   `old` with something added or set inside it
 `loophead before after loop`          seen inside a loop: `before`, and what earlier rounds made of it
 `loopexit before after loop`          seen after a loop
@@ -41,7 +41,8 @@ MUTATORS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A `for` or `while` statement: its source range, its positions, target and iterable (None: while)."""
+    """A `for` or `while` statement: its source range, its position, target and iterable (None: while); `each` is
+    the definition that its target unpacks."""
 
     start: int
     end: int
@@ -49,6 +50,7 @@ class Loop:
     target: Expression | None
     iterable: Expression | None
     test: Expression | None = None
+    each: Thunk = None
 
 
 @dataclass(slots=True)
@@ -302,8 +304,8 @@ class _Walker:
             statement[5] if is_for else None,
             statement[6] if is_for else None,
             None if is_for else statement[5],
+            ("each", statement[6], self.position) if is_for else None,
         )
-        iterable_position = self.position
         first = self.position + 1
         heads: dict[str, list[Any]] = {}
         self.changes.append({})
@@ -314,13 +316,13 @@ class _Walker:
             heads[name] = ["loophead", before, None, loop]
             self.define(name, heads[name])
         if is_for:
-            self.bind(statement[5], ("each", statement[6], iterable_position, loop))
+            self.bind(statement[5], loop.each)
         outcome = self.block(body, depth + 1) if depth < MAX_DEPTH else self.skip(body)
         self.changes.pop()
         self.flow.loops.append((first, self.position, loop))
         for name, head in heads.items():
             head[2] = self.current[name]
-            self.define(name, ("loopexit", head[1], head[2], loop))
+            self.define(name, ("loopexit", head[1], head[2], loop, head))
         after = self.block(orelse, depth + 1) if orelse and depth < MAX_DEPTH else None
         returned = _loop_result(outcome)
         return _then(returned, after) if returned is not None else after
@@ -411,6 +413,7 @@ _WALK: Final[dict[str, Callable[[_Walker, Statement, int], Thunk]]] = {
     "import": _Walker.import_,
     "delete": _Walker.delete,
     "global": _Walker.outer_,
+    "nonlocal": _Walker.outer_,
     "stop": _Walker.stop,
 }
 

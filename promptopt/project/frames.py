@@ -18,8 +18,8 @@ class Frame:
     `bindings` maps parameters to arguments; parameters without one are open. `receiver` is `self` (or
     the class). `closure` is the frame of the enclosing scope. `level` lowers the volatility of what is
     made here: `process` (evaluated once at import or cached), `session` (made once per long-lived
-    object), or None. `memo` holds values by the identity of expressions and thunks; `fallback` is the
-    memo of the frame this one was forked from. `heads` fixes loop heads to a value. `call` is the place
+    object), or None. `memo` holds values by the identity of expressions and thunks; `origin` is the
+    frame this one was forked from at the position `forked_at`. `heads` fixes definitions to values. `call` is the place
     of the call that made the frame, `caller` its frame. `outer` is the frame that a comprehension's frame,
     with its `locals`, stands in.
     """
@@ -30,11 +30,12 @@ class Frame:
         "caller",
         "closure",
         "depth",
-        "fallback",
+        "forked_at",
         "heads",
         "level",
         "locals",
         "memo",
+        "origin",
         "outer",
         "receiver",
         "scope",
@@ -61,7 +62,8 @@ class Frame:
         self.caller = caller
         self.depth = depth
         self.memo: dict[int, Value] = {}
-        self.fallback: dict[int, Value] | None = None
+        self.origin: Frame | None = None
+        self.forked_at = 0
         self.heads: dict[int, Value] = {}
         self.locals: Mapping[str, Value] = {}
         self.outer: Frame | None = None
@@ -73,8 +75,9 @@ class Frame:
         frame.outer = self
         return frame
 
-    def fork(self, head: list[object], value: Value) -> Frame:
-        """The same frame in which one loop head has a given value."""
+    def fork(self, heads: Mapping[int, Value], position: int) -> Frame:
+        """The same frame for one round of a loop that starts at `position`, with the definitions `heads`
+        (by identity) fixed to values. What was computed for earlier positions still holds."""
         frame = Frame(
             self.scope,
             self.bindings,
@@ -85,7 +88,17 @@ class Frame:
             caller=self.caller,
             depth=self.depth,
         )
-        known = {key: value for key, value in self.memo.items() if value is not IN_PROGRESS}
-        frame.fallback = known if self.fallback is None else {**self.fallback, **known}
-        frame.heads = {**self.heads, id(head): value}
+        frame.origin = self
+        frame.forked_at = position
+        frame.heads = {**self.heads, **heads}
         return frame
+
+    def known(self, key: int, position: int) -> Value | None:
+        """A memoised value of this frame, or of one that it was forked from further on than `position`."""
+        frame: Frame | None = self
+        while frame is not None:
+            found = frame.memo.get(key)
+            if found is not None and (frame is self or found is not IN_PROGRESS):
+                return found
+            frame = frame.origin if position < frame.forked_at else None
+        return None

@@ -30,11 +30,21 @@ class ImportIndex:
                 self._modules[stem[: -len(_PACKAGE) - 1]] = path
             else:
                 self._modules.setdefault(stem, path)
+        self._namespaces = self._folders_without_package()
         self._roots = ("", _SOURCES, *(_folder(root) for root in roots))
         self._external = tuple(external)
         self._tops = self._top_packages()
         self._bases: dict[str, tuple[str, ...]] = {}
         self._found: dict[tuple[str, str], str | None] = {}
+
+    def _folders_without_package(self) -> frozenset[str]:
+        folders = set()
+        for path in self._modules.values():
+            folder = path.rpartition("/")[0]
+            while folder and folder not in folders and not self._is_package(folder):
+                folders.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(folders)
 
     def _top_packages(self) -> dict[str, str]:
         """The folder that holds each top-level package, for names that only one folder holds."""
@@ -55,8 +65,8 @@ class ImportIndex:
     def resolve(self, importer: str, module: str, level: int) -> str | None:
         """The file that `from <level dots><module> import ...` in `importer` refers to.
 
-        A package is its `__init__.py`. None where no file of the project is meant, and for a namespace
-        package (a folder without `__init__.py`); its modules resolve by their full name.
+        A package is its `__init__.py`; a namespace package (a folder without one) is the path which that
+        file would have. None where nothing of the project is meant.
         """
         folder = importer.rpartition("/")[0]
         if level:
@@ -74,14 +84,18 @@ class ImportIndex:
         folder, _, file = package_path.rpartition("/")
         if file != f"{_PACKAGE}.py":
             return None
-        return self._modules.get(f"{folder}/{name}" if folder else name)
+        return self._find(f"{folder}/{name}" if folder else name)
 
     def _relative(self, folder: str, module: str, level: int) -> str | None:
         parts = folder.split("/") if folder else []
         if level - 1 > len(parts):
             return None
         kept = parts[: len(parts) - level + 1]
-        return self._modules.get("/".join([*kept, *(module.split(".") if module else ())]))
+        return self._find("/".join([*kept, *(module.split(".") if module else ())]))
+
+    def _find(self, key: str) -> str | None:
+        found = self._modules.get(key)
+        return f"{key}/{_PACKAGE}.py" if found is None and key in self._namespaces else found
 
     def _absolute(self, folder: str, module: str) -> str | None:
         key = module.replace(".", "/")
@@ -89,11 +103,19 @@ class ImportIndex:
             # `agents/researcher.py` and a package `agents` at a root are the project's nevertheless
             found = next((self._modules[root + key] for root in self._roots if root + key in self._modules), None)
             return found if found and ("." in module or found.endswith(f"/{_PACKAGE}.py")) else None
-        for base in self._search_path(folder):
+        bases = self._search_path(folder)
+        for base in bases:
             if base + key in self._modules:
                 return self._modules[base + key]
         top = self._tops.get(module.partition(".")[0])
-        return None if top is None else self._modules.get(top + key)
+        if top is not None and top + key in self._modules:
+            return self._modules[top + key]
+        # a script in a folder `flask` that imports `flask` means the library
+        own = f"{folder}/"
+        for base in bases:
+            if base + key in self._namespaces and not own.startswith(f"{base}{key}/"):
+                return f"{base}{key}/{_PACKAGE}.py"
+        return None
 
     def _means_external(self, module: str) -> bool:
         root = module.partition(".")[0]

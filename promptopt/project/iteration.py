@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from promptopt.project import conditions
 from promptopt.project.values import (
@@ -18,6 +18,7 @@ from promptopt.project.values import (
     MapValue,
     Member,
     Parameter,
+    Piece,
     Place,
     Sequence,
     Splice,
@@ -36,7 +37,10 @@ if TYPE_CHECKING:
     from promptopt.readers.facts import Expression
 
 MAX_UNROLLED: Final = 40
-"""Elements of a known sequence that a comprehension is computed for one by one."""
+"""Elements of a known sequence that a comprehension or loop is computed for one by one."""
+
+MAX_ADDED: Final = 200
+"""Items or pieces that a loop computed element by element may add."""
 
 
 def spliced(value: Value, place: Place | None) -> Items:
@@ -200,16 +204,82 @@ def loop_head(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
     first = ev.thunk(before, frame)
     if after is None:
         return first
-    last = ev.thunk(after, frame.fork(thunk, first))
+    last = ev.thunk(after, frame.fork({id(thunk): first}, loop.first))
     return _fused(ev, first, last, loop, frame, grows=True)
 
 
 def loop_exit(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    """A name after a loop."""
-    _, before, after, loop = thunk
+    """A name after a loop: over a known sequence, what each element adds to it."""
+    _, before, after, loop, head = thunk
     first = ev.thunk(before, frame)
+    if loop.each is not None and isinstance(first, (Sequence, TextValue)):
+        over = ev.evaluate(loop.iterable, frame, loop.first)
+        if isinstance(over, Sequence) and over.order is None and 0 < len(over.items) <= MAX_UNROLLED:
+            unrolled = _Unrolled(ev, first, after, loop, id(head), frame).value(over)
+            if unrolled is not None:
+                return unrolled
     last = ev.thunk(after, frame)
     return _fused(ev, first, last, loop, frame, grows=False)
+
+
+class _Unrolled:
+    """A loop over known elements, computed one by one."""
+
+    def __init__(
+        self, ev: Evaluator, first: Sequence | TextValue, after: Thunk, loop: Loop, head: int, frame: Frame
+    ) -> None:
+        self.ev = ev
+        self.first = first
+        self.after = after
+        self.loop = loop
+        self.head = head
+        self.frame = frame
+
+    def value(self, over: Sequence) -> Value | None:
+        """The name's value after the loop; None where a round does more than add to it."""
+        if isinstance(self.first, Sequence):
+            items = self._items(over.items)
+            return None if items is None else Sequence(self.first.kind, (*self.first.items, *items), self.first.order)
+        pieces: list[Piece] = []
+        for item in over.items:
+            added = self._added(item) if isinstance(item, Value) else None
+            if added is None:
+                return None
+            pieces.extend(added)
+        return TextValue((*self.first.pieces, *pieces)) if len(pieces) < MAX_ADDED else None
+
+    def _items(self, items: Items) -> Items | None:
+        result: list[Item] = []
+        for item in items:
+            added = self._of(item)
+            if added is None or len(result) + len(added) > MAX_ADDED:
+                return None
+            result.extend(added)
+        return tuple(result)
+
+    def _of(self, item: Item) -> Items | None:
+        if isinstance(item, EitherItems):
+            runs = [self._items(run) for run in item.alternatives]
+            return None if None in runs else (EitherItems(item.condition, tuple(run or () for run in runs)),)
+        if isinstance(item, AgainItems):
+            inner = self._items(item.items)
+            return None if inner is None else (item._replace(items=inner),)
+        if isinstance(item, Splice):
+            inner = self._added(Member(item.value, "", "element", item.place))
+            place = Place(self.frame.scope.path, self.loop.start, self.loop.end)
+            return None if inner is None else (AgainItems("", item.value, self.ev.text(item.place), inner, place),)
+        return self._added(item)
+
+    def _added(self, element: Value) -> tuple[Any, ...] | None:
+        heads = {self.head: self.first, id(self.loop.each): element}
+        last = self.ev.thunk(self.after, self.frame.fork(heads, self.loop.first))
+        if isinstance(self.first, Sequence) and isinstance(last, Sequence):
+            head = _common(self.first.items, last.items)
+            return last.items[head:] if head == len(self.first.items) else None
+        if isinstance(self.first, TextValue) and isinstance(last, TextValue):
+            head = _common(self.first.pieces, last.pieces)
+            return last.pieces[head:] if head == len(self.first.pieces) else None
+        return None
 
 
 def _fused(ev: Evaluator, first: Value, last: Value, loop: Loop, frame: Frame, *, grows: bool) -> Value:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,7 +45,7 @@ class LeadFinder:
     """
 
     is_sdk: Callable[[str], bool]
-    requests: Set[str]
+    requests: AbstractSet[str]
     _users: defaultdict[str, list[Module]] = field(default_factory=lambda: defaultdict(list))
     _names: set[str] = field(default_factory=set)
     _members: set[tuple[str, str]] = field(default_factory=set)
@@ -71,7 +72,7 @@ class LeadFinder:
         self._reported = Leads(names, members)
         return fresh
 
-    def _own_names(self, module: Module) -> Set[str]:
+    def _own_names(self, module: Module) -> AbstractSet[str]:
         """Names whose call is a request, or makes a client, in this file."""
         aliases = {
             alias for root, _, alias, level in module.imports if not level and self.is_sdk(root.partition(".")[0])
@@ -102,7 +103,8 @@ def _leading(module: Module, name: str) -> set[str]:
     scopes = module.scopes
     places = module.calls_by_name.get(name, ())
     found: set[str] = set()
-    for index in {index for index, _ in places} | set(_derived(scopes, name)):
+    for inner in {index for index, _ in places} | set(_derived(scopes, name)):
+        index = inner
         while index > 0:
             scope = scopes[index]
             if scope.kind != "lambda":

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import hooks
+from promptopt.project import hooks, members
 from promptopt.project.callers import Callers, CallSite
 from promptopt.project.describe import Describer, location
 from promptopt.project.evaluate import FUEL, Evaluator
@@ -101,10 +101,16 @@ def _deep_recursion() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """Hops from the outermost caller inwards; `frame` is the request site's, its parameters bound."""
+    """Hops from the outermost caller inwards to the request site; `scopes` are the functions on the way.
+
+    `receiver` is the object whose method the outermost function is, made at `made`, where its
+    constructor supplies text.
+    """
 
     hops: tuple[CallSite, ...]
     scopes: tuple[ScopeRef, ...]
+    receiver: Instance | None = None
+    made: CallSite | None = None
 
 
 class _Linker:
@@ -113,7 +119,7 @@ class _Linker:
         self.ev = Evaluator(world)
         self.callers = Callers(self.ev)
         self.describer = Describer(self.ev, self.callers)
-        self.requests = Requests(self.ev)
+        self.requests = Requests(self.ev, self.callers)
         self.names: dict[str, int] = {}
 
     def run(self) -> Linked:
@@ -147,15 +153,11 @@ class _Linker:
     def _frame(self, chain: _Chain) -> Frame:
         """The site's frame with its parameters bound along the chain."""
         frame = self.ev.open_frame(chain.scopes[0])
-        receiver = self._outer_receiver(chain)
-        if receiver is not None:
-            frame = _with_receiver(frame, receiver)
+        if chain.receiver is not None:
+            frame = Frame(frame.scope, receiver=chain.receiver, closure=frame.closure, level=frame.level)
         for hop, inner in zip(chain.hops, chain.scopes[1:], strict=True):
             frame = self._bound(hop, inner, frame)
         return frame
-
-    def _outer_receiver(self, chain: _Chain) -> Instance | None:
-        return None
 
     def _bound(self, hop: CallSite, ref: ScopeRef, caller: Frame) -> Frame:
         arguments = self.callers.arguments(hop, caller)
@@ -177,14 +179,24 @@ class _Linker:
     def _wider(self, chain: _Chain, slots: Slots) -> list[_Chain]:
         """Chains one hop longer, for the callers that supply what is still open."""
         outer = chain.scopes[0]
-        wanted = open_parameters(slots)
-        if any(parameter.scope == outer for parameter in wanted):
-            sites = self.callers.of(outer)
-            return [_Chain((site, *chain.hops), (site.scope, *chain.scopes)) for site in sites if self._is_new(chain, site)]
+        wanted = {parameter.scope for parameter in open_parameters(slots)}
+        if outer in wanted:
+            sites = [site for site in self.callers.of(outer) if site.scope not in chain.scopes]
+            return [_Chain((site, *chain.hops), (site.scope, *chain.scopes)) for site in sites]
+        if chain.receiver is None:
+            return [wider for ref in wanted for wider in self._constructed(chain, ref)]
         return []
 
-    def _is_new(self, chain: _Chain, site: CallSite) -> bool:
-        return site.scope not in chain.scopes
+    def _constructed(self, chain: _Chain, ref: ScopeRef) -> Iterator[_Chain]:
+        """Chains for the places that make the object whose constructor's parameter is still open."""
+        owner = self.ev.self_of(chain.scopes[0])
+        if not isinstance(owner, Instance) or members.constructor(self.ev, owner.cls) != ref:
+            return
+        for site in self.callers.of(ref):
+            frame = self.ev.open_frame(site.scope)
+            at_import = frame.level == "process"
+            instance = Instance(owner.cls, self.callers.arguments(site, frame), site.place, at_import)
+            yield replace(chain, receiver=instance, made=site)
 
     # The model
 
@@ -198,9 +210,9 @@ class _Linker:
         messages.extend(self._flags(site, slots))
         messages.extend(self._conversation(builder, site, slots))
         call = self._call(site, slots)
-        outer = chain.hops[0] if chain.hops else None
-        scope = chain.scopes[0]
-        place = outer.place if outer is not None else site.place
+        hops = (chain.made, *chain.hops) if chain.made is not None else chain.hops
+        scope = hops[0].scope if hops else chain.scopes[0]
+        place = hops[0].place if hops else site.place
         name = f"{scope.path}::{self.ev.scope(scope).name or '<module>'}"
         return Prompt(
             name,
@@ -208,7 +220,7 @@ class _Linker:
             location(place),
             builder.tools(slots.tools),
             tuple(messages),
-            tuple(location(hop.place) for hop in chain.hops),
+            tuple(location(hop.place) for hop in hops),
         )
 
     def _conversation(self, builder: MessageBuilder, site: Site, slots: Slots) -> Iterator[Message | History]:
@@ -293,10 +305,6 @@ class _Linker:
         count = self.names.get(prompt.name, 0) + 1
         self.names[prompt.name] = count
         return prompt if count == 1 else replace(prompt, name=f"{prompt.name}#{count}")
-
-
-def _with_receiver(frame: Frame, receiver: Instance) -> Frame:
-    return Frame(frame.scope, receiver=receiver, closure=frame.closure, depth=frame.depth)
 
 
 def project_reader(root: str, read: Callable[[str], bytes | None]) -> Callable[[str], str | None]:

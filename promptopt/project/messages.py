@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from promptopt.project import calls, strings, templates
@@ -265,9 +266,10 @@ class MessageBuilder:
         built = self._items(item.items, role)
         if any(isinstance(one, History) for one in built):
             return built
-        dynamic = any(isinstance(one, Message) and one.role not in _KNOWN_ROLES for one in built)
-        if dynamic or self._is_list(item.over):
-            return (self._history(item.over, _place(item.over) or item.loop),)
+        roles = {one.role for one in built if isinstance(one, Message)}
+        if len(roles) > 1 or not roles <= _KNOWN_ROLES or self._is_list(item.over):
+            history = self._history(item.over, _place(item.over) or item.loop)
+            return (replace(history, known=True),)
         return tuple(_uncertain(one) for one in built)
 
     def _history(self, value: Value, place: Place | None) -> History:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from promptopt.project import calls, templates
 from promptopt.project.values import (
@@ -29,10 +29,18 @@ from promptopt.project.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from promptopt.project.callers import Callers
     from promptopt.project.evaluate import Evaluator
     from promptopt.project.frames import Frame
     from promptopt.readers.facts import Expression
     from promptopt.sdks.schema import Argument, CallShape, Sdk
+
+
+MAX_HOPS: Final = 3
+"""Callers of callers that are asked for a client."""
+
+MAX_ASKED: Final = 8
+"""Callers of one function that are asked for a client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +72,10 @@ class Slots:
 class Requests:
     """Finds request sites and reads their slots."""
 
-    def __init__(self, ev: Evaluator) -> None:
+    def __init__(self, ev: Evaluator, callers: Callers) -> None:
         self.ev = ev
+        self.callers = callers
+        self._asked: set[tuple[ScopeRef, str]] = set()
 
     def sites(self) -> Iterator[Site]:
         """All request sites of the project, in order of path and offset."""
@@ -126,11 +136,26 @@ class Requests:
             return (found[0], value) if found is not None else None
         if isinstance(value, Parameter):
             typed = self.ev.world.annotated(value.annotation, value.scope, self.ev)
-            if isinstance(typed, External):
-                annotated = sdks.client_annotation(typed.dotted)
-                return (annotated[0], None) if annotated is not None else None
+            annotated = sdks.client_annotation(typed.dotted) if isinstance(typed, External) else None
+            return (annotated[0], None) if annotated is not None else self._passed_client(value)
         if isinstance(value, Member) and value.how == "attribute":
             return self._annotated_attribute(value)
+        return None
+
+    def _passed_client(self, value: Parameter) -> tuple[Sdk, CallResult | None] | None:
+        """The client that callers pass for a parameter."""
+        key = (value.scope, value.name)
+        if key in self._asked or len(self._asked) >= MAX_HOPS:
+            return None
+        self._asked.add(key)
+        try:
+            for site in self.callers.of(value.scope)[:MAX_ASKED]:
+                passed = self.callers.passed(value, site)
+                found = self.client(passed) if passed is not None else None
+                if found is not None:
+                    return found
+        finally:
+            self._asked.discard(key)
         return None
 
     def _annotated_attribute(self, value: Member) -> tuple[Sdk, CallResult | None] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from promptopt.prompt import Volatility
 
@@ -348,6 +348,12 @@ def constant_key(value: Value) -> Any:
     return ... if text is None else text
 
 
+MAX_OBJECTS: Final = 40
+"""Alternatives where each is an object: which provider's client it is matters little."""
+
+_OBJECTS: Final = (CallResult, Instance, ClassValue, Function, Method, External)
+
+
 def alternatives(condition: str, values: tuple[Value, ...], limit: int = 6) -> Value:
     """Join values that a condition chooses from: identical ones merge, shared beginnings and ends of
     texts and lists are kept outside the choice; more than `limit` alternatives are unknown."""
@@ -358,7 +364,9 @@ def alternatives(condition: str, values: tuple[Value, ...], limit: int = 6) -> V
                 flat.append(one)
     if len(flat) == 1:
         return flat[0]
-    if len(flat) > limit:
+    if len(flat) > limit and any(isinstance(value, _OBJECTS) for value in flat):
+        flat = [value for value in flat if isinstance(value, _OBJECTS)]
+    if len(flat) > (MAX_OBJECTS if isinstance(flat[0], _OBJECTS) else limit):
         return Unknown("bound", tuple(flat[:limit]))
     if all(isinstance(value, Sequence) for value in flat):
         return _join_sequences(condition, [v for v in flat if isinstance(v, Sequence)])
@@ -423,4 +431,5 @@ def _join_maps(condition: str, values: list[MapValue]) -> Value:
     entries = {
         key: alternatives(condition, tuple(v.entries[key] if key in v.entries else NONE for v in values)) for key in keys
     }
-    return MapValue(entries, tuple(rest for v in values for rest in v.rest), values[0].place)
+    rest = {id(one): one for value in values for one in value.rest}
+    return MapValue(entries, tuple(rest.values()), values[0].place)

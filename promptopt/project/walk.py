@@ -108,20 +108,18 @@ def _inherited(root: Path) -> list[_Ignore]:
     top = next((index for index, folder in enumerate(around) if (folder / ".git").exists()), None)
     if top is None:
         return []
-    files = [around[top] / ".git" / "info" / "exclude", *(folder / ".gitignore" for folder in around[1 : top + 1][::-1])]
+    files = [(around[top], around[top] / ".git" / "info" / "exclude")]
+    files += [(folder, folder / ".gitignore") for folder in reversed(around[1 : top + 1])]
     result = []
-    for file in files:
+    for folder, file in files:
         spec = _read_spec(file)
-        folder = around[top] if file.name == "exclude" else file.parent
         if spec is not None:
             below = root.relative_to(folder).as_posix()
             result.append(_Ignore(spec, above="" if below == "." else f"{below}/"))
     return result
 
 
-def _files(
-    root: Path, prefix: str, ignores: list[_Ignore], chosen: Selection, faults: list[Fault]
-) -> Iterator[str]:
+def _files(root: Path, prefix: str, ignores: list[_Ignore], chosen: Selection, faults: list[Fault]) -> Iterator[str]:
     try:
         with os.scandir(root / prefix) as listing:
             entries = list(listing)
@@ -140,9 +138,10 @@ def _files(
             folder = f"{path}/"
             if entry.name not in EXCLUDED_FOLDERS and not _ignored(folder, ignores) and not chosen.excludes(folder):
                 yield from _files(root, folder, ignores, chosen, faults)
-        elif entry.name.endswith(".py") and entry.is_file() and not _ignored(path, ignores):
-            if chosen.includes(path) and not chosen.excludes(path):
-                yield path
+            continue
+        wanted = entry.name.endswith(".py") and chosen.includes(path) and not chosen.excludes(path)
+        if wanted and entry.is_file() and not _ignored(path, ignores):
+            yield path
 
 
 def _ignored(path: str, ignores: list[_Ignore]) -> bool:

@@ -73,7 +73,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-FACTS_VERSION: Final = 1
+FACTS_VERSION: Final = 2
 """Part of every cache key; raise it with any change of the language."""
 
 Expression: TypeAlias = tuple[Any, ...]
@@ -104,7 +104,8 @@ class Scope:
     module. `parent` is an index into `Module.scopes`, -1 for the module. Decorators, bases and
     defaults are expressions of the parent scope, and their calls stand in the parent's table.
     A lambda's body is one `return`. `start, end` cover the definition from its first decorator on,
-    `name_start, name_end` the name. `docstring` is a `lit` or None.
+    `name_start, name_end` the name. `docstring` is a `lit` or None. `globals` are the names that its
+    own statements declare global.
     """
 
     kind: str
@@ -122,6 +123,7 @@ class Scope:
     docstring: Expression | None = None
     is_async: bool = False
     is_generator: bool = False
+    globals: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -130,7 +132,8 @@ class Module:
 
     `scopes[0]` is the module itself. `calls_by_name` maps the last name of a called expression
     (`create` of `client.chat.completions.create`) to `(scope, call)` indices. `imports` lists every
-    import binding of the file, nested ones included, as in the `import` statement.
+    import binding of the file, nested ones included, as in the `import` statement; `import a.b` without
+    alias adds `("a.b", None, "", 0)`, for the module that it loads besides `a`.
     """
 
     path: str

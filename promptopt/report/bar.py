@@ -58,23 +58,23 @@ def prefix_line(prompt: Prompt, finding: Finding, style: Style) -> str | None:
 
 
 def split_at(prompt: Prompt, place: Location) -> tuple[int, int] | None:
-    """Estimated tokens of constant text ahead of `place` and behind it, up to the conversation or the
-    newest user message; None where no part of the prompt stands there."""
+    """Estimated tokens of constant text ahead of `place` and behind it, up to the conversation, without
+    the newest user message unless `place` is in it; None where no part of the prompt stands there."""
     newest = max((i for i, m in enumerate(prompt.messages) if isinstance(m, Message) and m.role == "user"), default=-1)
     before = behind = 0
     found = False
+    own = None
     for index, part in _indexed(prompt):
         if isinstance(part, History):
             if found and part.known:
                 break
             continue
         if isinstance(part, Interpolation) and part.location == place:
-            found = True
-        elif isinstance(part, Text):
-            if not found:
-                before += len(part.value)
-            elif index != newest:
-                behind += len(part.value)
+            found, own = True, index
+        elif isinstance(part, Text) and not found:
+            before += len(part.value)
+        elif isinstance(part, Text) and (index != newest or own == newest):
+            behind += len(part.value)
     return (estimate_tokens(before), estimate_tokens(behind)) if found else None
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from promptopt.report.style import Paint, Style, printable
-from promptopt.source import Location, SourceFile
+from promptopt.source import Location, SourceFile, Span
 
 _TAB: Final = 4
 _REACH: Final = 2000
@@ -27,15 +27,6 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
-    """One line as it is printed: its text and the columns of the mark."""
-
-    text: str
-    start: int
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
 class Frame:
     """Draws marks; places in files other than `main` are headed by the file's path."""
 
@@ -45,62 +36,74 @@ class Frame:
     main: str
 
     def lines(self, marks: Iterable[Mark]) -> Iterator[str]:
-        """The frame's lines; marks in files that were not read are left out."""
+        """The frame's lines; marks in files that were not read are left out, neighbours that say the
+        same share a line."""
         known = [mark for mark in marks if mark.location.path in self.sources]
         numbered = [(mark, self._row(mark)) for mark in known]
         gutter = max(5, len(str(max((row for _, row in numbered), default=0))))
-        current = self.main
-        for path, group in groupby(numbered, key=lambda entry: entry[0].location.path):
-            if path != current:
-                yield f"{'':{gutter}} {self.paint.dim('in')} {printable(path)}"
-            current = path
-            last = 0
-            for mark, row in group:
-                if last and row not in (last, last + 1):
-                    yield f"{'..':>{gutter}}"
-                yield from self._marked_line(mark, row, gutter, repeated=row == last)
-                last = row
+        path, last = self.main, 0
+        for (file, row, label), group in groupby(
+            numbered, key=lambda one: (one[0].location.path, one[1], one[0].label)
+        ):
+            if file != path:
+                yield f"{'':{gutter}} {self.paint.dim('in')} {printable(file)}"
+                last = 0
+            elif last and row not in (last, last + 1):
+                yield f"{'..':>{gutter}}"
+            spans = [mark.location.span for mark, _ in group]
+            yield from self._marked_line(file, row, spans, label, gutter)[1 if row == last else 0 :]
+            path, last = file, row
 
     def _row(self, mark: Mark) -> int:
         return self.sources[mark.location.path].position(mark.location.span.start).row
 
-    def _marked_line(self, mark: Mark, row: int, gutter: int, *, repeated: bool) -> Iterator[str]:
+    def _marked_line(self, path: str, row: int, spans: list[Span], label: str, gutter: int) -> list[str]:
+        """The source line and the marks below it."""
         room = max(20, self.style.width - gutter - 3)
-        cut = _cut(self.sources[mark.location.path], mark, row, room, self.style.ellipsis)
+        text, carets = _cut(self.sources[path], row, spans, room, self.style.ellipsis)
         bar = self.paint.dim("|")
-        if not repeated:
-            yield f"{self.paint.dim(f'{row:>{gutter}}')} {bar} {cut.text}".rstrip()
-        note = f"{'^' * cut.length} {printable(mark.label)}".rstrip()
-        yield f"{'':{gutter}} {bar} {' ' * cut.start}{self.paint.mark(note)}"
+        indent = len(carets) - len(carets.lstrip())
+        note = f"{carets[indent:]} {printable(label)}".rstrip()
+        return [
+            f"{self.paint.dim(f'{row:>{gutter}}')} {bar} {text}".rstrip(),
+            f"{'':{gutter}} {bar} {' ' * indent}{self.paint.mark(note)}",
+        ]
 
 
-def _cut(source: SourceFile, mark: Mark, row: int, room: int, ellipsis: str) -> _Cut:
-    """The line of a mark, cut to `room` columns around it."""
+def _cut(source: SourceFile, row: int, spans: list[Span], room: int, ellipsis: str) -> tuple[str, str]:
+    """A line, cut to `room` columns around the first of its spans, and carets below the spans."""
     line = source.line(row)
-    line_start = source.line_starts()[row - 1]
-    start = min(mark.location.span.start - line_start, len(line))
-    end = min(max(mark.location.span.end - line_start, start), len(line))
+    base = source.line_starts()[row - 1]
+    end = base + len(line)
+    spans = [Span(min(span.start, end), min(span.end, end)) for span in spans]
+    start = spans[0].start - base
     first = max(0, start - _REACH)
-    cells = [_cell(character) for character in line[first : start + _REACH]]
+    cells = [_cell(character) for character in line[first : start + _REACH]] + [" "]
     widths = [_width(cell) for cell in cells]
-    before, marked = sum(widths[: start - first]), sum(widths[start - first : end - first])
-    if not first and sum(widths) <= room and len(line) <= _REACH:
-        return _Cut("".join(cells).rstrip(), before, max(1, marked))
-    # Cutting starts at a cell, so that a wide character is never halved.
-    skipped = start - first
-    kept = 0
-    while skipped and kept + widths[skipped - 1] <= _LEAD:
-        skipped -= 1
-        kept += widths[skipped]
-    left = ellipsis if first or skipped else ""
-    inner = room - len(left) - len(ellipsis)
-    taken, used = skipped, 0
-    while taken < len(cells) and used + widths[taken] <= inner:
+    skipped, lead = 0, sum(widths[: start - first])
+    if first or lead + _LEAD > room:
+        # cutting between cells, so that a wide character is never halved
+        skipped, lead = start - first, 0
+        while skipped and lead + widths[skipped - 1] <= _LEAD:
+            skipped -= 1
+            lead += widths[skipped]
+    left = ellipsis if first + skipped else ""
+    taken, used = skipped, len(left)
+    while taken < len(cells) and used + widths[taken] <= room:
         used += widths[taken]
         taken += 1
     right = ellipsis if first + taken < len(line) else ""
-    text = left + "".join(cells[skipped:taken]) + right
-    return _Cut(text, len(left) + kept, max(1, min(marked, inner - kept)))
+    while right and used + len(right) > room:
+        taken -= 1
+        used -= widths[taken]
+    text = left + "".join(cells[skipped:taken]).rstrip() + right
+    carets = "".join(_caret(base + first + i, spans) * widths[i] for i in range(skipped, taken))
+    return text, " " * len(left) + (carets.rstrip() or "^")
+
+
+def _caret(offset: int, spans: list[Span]) -> str:
+    """`^` below an offset that a span holds or, being empty, stands at."""
+    return "^" if any(span.start <= offset < max(span.end, span.start + 1) for span in spans) else " "
 
 
 def _cell(character: str) -> str:

@@ -195,7 +195,7 @@ def _legend(style: Style) -> str:
     words = (
         (draw.stable, "stable"),
         (draw.behind, "constant but behind the break"),
-        (draw.session, "session"),
+        (draw.session, "day, user or session"),
         (draw.request, "request"),
         ("?", "unknown"),
         (draw.edge, "where it breaks"),

@@ -103,8 +103,8 @@ def closing_line(report: Report, style: Style) -> str:
         line = f"No findings in {scope}"
     fixable = sum(any(fix.applicability is Applicability.SAFE for fix in finding.fixes) for finding in shown)
     line += f"; {fixable} with a safe fix (--show-fixes)." if fixable and not style.show_fixes else "."
-    hidden = len(report.findings) - len(shown)
-    return line + (f" {counted(hidden, 'finding')} hidden ({_reveal(report, style)})." if hidden else "")
+    hidden = [finding for finding in report.findings if finding.severity < style.min_severity]
+    return line + (f" {_by_severity(hidden)} hidden ({_reveal(hidden)})." if hidden else "")
 
 
 def _by_severity(findings: list[Finding]) -> str:
@@ -113,6 +113,6 @@ def _by_severity(findings: list[Finding]) -> str:
     return ", ".join(counted(number, word) for number, word in counts if number)
 
 
-def _reveal(report: Report, style: Style) -> str:
-    least = min(finding.severity for finding in report.findings if finding.severity < style.min_severity)
-    return f"--min-severity {least.label}"
+def _reveal(hidden: list[Finding]) -> str:
+    """The option that shows the findings."""
+    return f"--min-severity {min(finding.severity for finding in hidden).label}"

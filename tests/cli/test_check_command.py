@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def test_min_severity_has_a_default_per_format(project: Path, capsys: pytest.Cap
     text = capsys.readouterr().out
     assert "a.py:1:10 PO101" in text
     assert "b.py" not in text
-    assert text.splitlines()[-1].endswith("1 finding hidden (--min-severity info).")
+    assert text.splitlines()[-1].endswith("1 hint hidden (--min-severity info).")
     main(["check", "--select", "PO101", "--output-format", "json"])
     assert [entry["severity"] for entry in json.loads(capsys.readouterr().out)] == ["warning", "info"]
     main(["check", "--select", "PO101", "--output-format", "concise"])
@@ -185,3 +186,59 @@ def test_show(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [entry["name"] for entry in json.loads(capsys.readouterr().out)] == ["b.py::<module>"]
     assert main(["show", "--prompt", "b.py::modul"]) == 2
     assert "no prompt 'b.py::modul': did you mean 'b.py::<module>'?" in capsys.readouterr().err
+
+
+VOLATILE = """\
+from datetime import datetime
+from openai import OpenAI
+
+client = OpenAI()
+RULES = "Answer from the handbook only, and quote the paragraph that you rely on. " * 80
+
+
+def ask(question):
+    system = {"role": "system", "content": f"{datetime.now()} {RULES}"}
+    return client.chat.completions.create(model="gpt-5", messages=[system, {"role": "user", "content": question}])
+"""
+
+
+@pytest.mark.parametrize("words", [["-", "--stdin-filename", "app/new.py"], ["--stdin-filename", "app/new.py"], ["-"]])
+def test_stdin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """The text on stdin is checked under the name that it is given, as part of its project."""
+    monkeypatch.chdir(tmp_path)
+    for content, code in ((VOLATILE.encode(), "PO101"), (b"import openai\n'\xff'\n", "PO001"), (b"def f(:", "PO002")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert main(["check", *words, "--output-format", "concise"]) == 1
+        line = capsys.readouterr().out
+        assert line.startswith("app/new.py:" if "app/new.py" in words else "stdin.py:")
+        assert code in line
+
+
+def test_paths_are_shown_relative_to_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A terminal in a subfolder can open what it prints; prompt names stay relative to the project."""
+    (tmp_path / "app").mkdir()
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "app/ask.py").write_text(VOLATILE)
+    monkeypatch.chdir(tmp_path / "app")
+    assert main(["check", "--output-format", "json"]) == 1
+    (entry,) = json.loads(capsys.readouterr().out)
+    assert (entry["filename"], entry["prompt"]) == ("ask.py", "app/ask.py::ask")
+    assert main(["check", "--show-files"]) == 0
+    assert capsys.readouterr().out == "ask.py\n"
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "--output-format", "concise", "app"]) == 1
+    assert capsys.readouterr().out.startswith("app/ask.py:9:")
+
+
+def test_files_of_other_kinds_are_passed_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A hook may hand over any changed file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.md").write_text("# not Python\n")
+    assert main(["check", "notes.md"]) == 0
+    assert capsys.readouterr().out == "No findings in 0 files (0 prompts, 0 calls).\n"

@@ -17,7 +17,7 @@ app/support.py::answer  openai chat · gpt-5 · 1,565 tokens · stable prefix 14
   history  ▒▒▒▒▒▒▒▒▒▒▒▒ grows, not bounded                                           ?
   user     ░▓▓ question                                                             1+
 
-  █ stable   ░ constant but behind the break   ▒ session   ▓ request   ? unknown   ▏ where it breaks
+  █ stable   ░ constant but behind the break   ▒ day, user or session   ▓ request   ? unknown   ▏ where it breaks
 1 prompt of 1 call in 2 files.
 """
 

@@ -29,7 +29,7 @@ app/support.py:7:19 PO101 volatile-prefix  [warning]
   prefix  ▏14 tokens ┃ ░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 1,550 recomputed
   fix     move it to the end of the newest user message
 
-Found 1 warning in 1 of 2 files (1 prompt, 1 call). 1 finding hidden (--min-severity info).
+Found 1 warning in 1 of 2 files (1 prompt, 1 call). 1 hint hidden (--min-severity info).
 """
 
 

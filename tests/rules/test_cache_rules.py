@@ -334,6 +334,21 @@ class TestVolatilePrefix:
         [finding] = found(VolatilePrefix, prompt(system(guess, text(LARGE)), QUESTION))
         assert finding.message.startswith("`user_name` (by its name the time of day) changes from user to user")
 
+    @pytest.mark.parametrize(
+        ("expression", "expected"),
+        [
+            ("{now:%a %d}", "`now` changes"),
+            ("{now!r}", "`now` changes"),
+            ("{clock.now}", "clock.now changes"),
+            ("stamp(\n    zone\n)", "stamp( zone ) changes"),
+            ("x(" + "y" * 80 + ")", "x(" + "y" * 55 + "... changes"),
+        ],
+    )
+    def test_message_shows_source_text_on_one_line(self, expression: str, expected: str) -> None:
+        """Fields without their braces, long expressions cut."""
+        [finding] = found(VolatilePrefix, prompt(system(value(CALL, expression=expression), text(LARGE)), QUESTION))
+        assert finding.message.startswith(expected)
+
     def test_message_across_files_says_where_the_value_comes_from(self) -> None:
         """A template's variable alone tells little."""
         cause = Cause("time-of-day", "the time of day", CALL, "datetime.now()", (at(10, "other.py"), at(20)))

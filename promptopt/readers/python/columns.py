@@ -13,10 +13,10 @@ from itertools import accumulate
 class _WideLine(int):
     """Start of a line with non-ASCII characters; adding a UTF-8 column gives a character offset."""
 
-    _bytes: bytes
+    line: bytes
 
     def __add__(self, column: int, /) -> int:
-        return int(self) + len(self._bytes[:column].decode("utf-8", "surrogatepass"))
+        return int(self) + len(self.line[:column].decode("utf-8", "surrogatepass"))
 
 
 def origins(text: str, base: int = 0) -> list[int]:
@@ -38,7 +38,7 @@ def origins(text: str, base: int = 0) -> list[int]:
 
 def _wide(start: int, line: bytes) -> _WideLine:
     wide = _WideLine(start)
-    wide._bytes = line
+    wide.line = line
     return wide
 
 

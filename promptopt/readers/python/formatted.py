@@ -22,9 +22,9 @@ _TEXT: Final = {
     for raw in (False, True)
     for spec in (False, True)
 }
+_PLAIN_FIELD: Final = re.compile(r"\{[\w.]+\}")
 _DELIMITER: Final = re.compile(r"[!<>=]=|[()\[\]{}'\":!=#]")
 _CONVERSION: Final = re.compile(r"!\s*\w+\s*")
-_BLANKS: Final = re.compile(r"\s*")
 _PREFIX: Final = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z]{1,2}\Z")
 
 
@@ -57,7 +57,7 @@ def scan_formatted(text: str, start: int, end: int) -> list[Piece]:
         prefix, quote, body = opening(text, start)
         raw = "r" in prefix
         if "f" in prefix or "t" in prefix:
-            found, stop = _pieces(text, body, quote, raw, spec=False)
+            found, stop = _pieces(text, body, quote, raw=raw, spec=False)
             pieces.extend(found)
         else:
             stop = body_end(text, body, quote)
@@ -67,16 +67,15 @@ def scan_formatted(text: str, start: int, end: int) -> list[Piece]:
     return pieces
 
 
-def _pieces(text: str, at: int, quote: str, raw: bool, *, spec: bool) -> tuple[list[Piece], int]:
+def _pieces(text: str, at: int, quote: str, *, raw: bool, spec: bool) -> tuple[list[Piece], int]:
     pattern = _TEXT[quote, raw, spec]
     pieces: list[Piece] = []
     while True:
-        match = pattern.match(text, at)
-        stop = match.end() if match else at
+        stop = pattern.match(text, at).end()  # type: ignore[union-attr] # matches nothing at least
         if stop > at:
             pieces.append(Run(at, stop, raw, not spec))
         if text.startswith("{", stop):
-            field = _field(text, stop, quote, raw)
+            field = _field(text, stop, quote, raw=raw)
             pieces.append(field)
             at = field.end
         elif text.startswith("}" if spec else quote, stop):
@@ -85,25 +84,23 @@ def _pieces(text: str, at: int, quote: str, raw: bool, *, spec: bool) -> tuple[l
             raise ScanError(f"f-string does not end at offset {stop}")
 
 
-def _field(text: str, start: int, quote: str, raw: bool) -> Field:
+def _field(text: str, start: int, quote: str, *, raw: bool) -> Field:
+    plain = _PLAIN_FIELD.match(text, start)
+    if plain:
+        return Field(start, plain.end(), start + 1, plain.end() - 1, -1, None)
     value_end = at = _expression_end(text, start + 1)
     debug_end = -1
     if text.startswith("=", at):
-        debug_end = at = _blanks(text, at + 1)
+        debug_end = at = skip_gap(text, at + 1, len(text))
     conversion = _CONVERSION.match(text, at)
     if conversion:
         at = conversion.end()
     spec = None
     if text.startswith(":", at):
-        spec, at = _pieces(text, at + 1, quote, raw, spec=True)
+        spec, at = _pieces(text, at + 1, quote, raw=raw, spec=True)
     if not text.startswith("}", at):
         raise ScanError(f"replacement field does not end at offset {at}")
     return Field(start, at + 1, start + 1, value_end, debug_end, spec)
-
-
-def _blanks(text: str, at: int) -> int:
-    match = _BLANKS.match(text, at)
-    return match.end() if match else at
 
 
 def _expression_end(text: str, at: int) -> int:
@@ -133,7 +130,7 @@ def _string_end(text: str, at: int) -> int:
     prefix = match[0].lower() if match else ""
     _, quote, body = opening(text, at)
     if "f" in prefix or "t" in prefix:
-        end = _pieces(text, body, quote, "r" in prefix, spec=False)[1]
+        end = _pieces(text, body, quote, raw="r" in prefix, spec=False)[1]
     else:
         end = body_end(text, body, quote)
     return end + len(quote)

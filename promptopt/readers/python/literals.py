@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from promptopt.readers.facts import Expression
@@ -149,10 +150,8 @@ def literal_segments(text: str, lit: Expression) -> tuple[tuple[int, int, int, i
 
 def _readings(text: str, start: int, end: int) -> Iterator[list[Run]]:
     """The ways in which a span may be read: as whole literals, or as text inside an f-string."""
-    try:
+    with suppress(ScanError):
         yield plain_runs(text, start, end)
-    except ScanError:
-        pass
     for braces in (True, False):
         for raw in (False, True):
             yield [Run(start, end, raw, braces)]

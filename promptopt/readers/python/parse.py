@@ -18,6 +18,7 @@ _NEWER_SYNTAX: Final = (
     ((3, 14), re.compile(r"(?<![\w'\"])(?:[tT][rR]?|[rR][tT])['\"]"), "a t-string"),
     ((3, 14), re.compile(r"(?m)^[ \t]*except\*?[ \t]+[\w.]+[ \t]*,"), "except without parentheses"),
 )
+_NESTED_QUOTES: Final = re.compile(r"f-string expression part cannot include|f-string: (?:unmatched|expecting '}')")
 
 
 class PythonSyntaxError(ValueError):
@@ -48,17 +49,24 @@ def parse_module(source: SourceFile) -> ast.Module:
 
 
 def _syntax_error(source: SourceFile, error: SyntaxError) -> PythonSyntaxError:
-    offset = _error_offset(source, error)
     message = error.msg or "invalid syntax"
+    newer = _newer_construct(source, error, message)
+    if newer is not None:
+        version, construct = newer
+        running = ".".join(map(str, sys.version_info[:2]))
+        message += f": {construct} needs Python {version} and this is {running}; run promptopt on {version} or later"
+    return PythonSyntaxError(message, _error_offset(source, error))
+
+
+def _newer_construct(source: SourceFile, error: SyntaxError, message: str) -> tuple[str, str] | None:
+    """The Python version that the code at the error seems to be written for, and what tells."""
+    running = sys.version_info[:2]
+    if running < (3, 12) and _NESTED_QUOTES.match(message):
+        return "3.12", "an f-string with quotes, backslashes or comments inside its fields"
     for version, pattern, construct in _NEWER_SYNTAX:
-        if sys.version_info < version and _stands_near(source, pattern, error.lineno):
-            newer = ".".join(map(str, version))
-            running = ".".join(map(str, sys.version_info[:2]))
-            return PythonSyntaxError(
-                f"{message}: {construct} needs Python {newer}, this is {running}; run promptopt on {newer} or later",
-                offset,
-            )
-    return PythonSyntaxError(message, offset)
+        if running < version and _stands_near(source, pattern, error.lineno):
+            return ".".join(map(str, version)), construct
+    return None
 
 
 def _stands_near(source: SourceFile, pattern: re.Pattern[str], row: int | None) -> bool:

@@ -16,7 +16,7 @@ Body: TypeAlias = tuple[Statement, ...]
 LowerStatement: TypeAlias = Callable[[Lowering, Any, list[Statement]], None]
 
 _AUGMENTED: Final = {ast.Add: "+", ast.BitOr: "|", ast.Mult: "*", ast.Mod: "%"}
-_LONGEST_ELIF_CHAIN: Final = 200
+_LONGEST_ELIF_CHAIN: Final = 100
 
 
 def lower_body(state: Lowering, nodes: list[ast.stmt]) -> Body:
@@ -24,7 +24,7 @@ def lower_body(state: Lowering, nodes: list[ast.stmt]) -> Body:
     if not nodes:
         return ()
     out: list[Statement] = []
-    scope, prefix, calls, origins = state.scope, state.prefix, state.calls, state.origins
+    scope, prefix, calls, origins, depth = state.scope, state.prefix, state.calls, state.origins, state.depth
     remaining = iter(nodes)
     while True:
         node = None
@@ -35,7 +35,7 @@ def lower_body(state: Lowering, nodes: list[ast.stmt]) -> Body:
         except RecursionError:
             if node is None:
                 raise
-            state.scope, state.prefix, state.calls, state.origins = scope, prefix, calls, origins
+            state.scope, state.prefix, state.calls, state.origins, state.depth = scope, prefix, calls, origins, depth
             state.hoisted = []
             out.append(_too_deep(state, node))
 
@@ -75,7 +75,9 @@ def _assign(state: Lowering, node: Any, out: list[Statement]) -> None:
     calls, lower, origins = state.calls, state.expression, state.origins
     first = len(calls)
     value = lower[type(node.value)](state, node.value)
-    targets = [lower[type(target)](state, target) for target in node.targets]
+    targets = []
+    for target in node.targets:
+        targets.append(lower[type(target)](state, target))  # noqa: PERF401 (a call of its own before 3.12)
     if state.hoisted:
         _flush(state, out)
     start = origins[node.lineno] + node.col_offset
@@ -180,7 +182,7 @@ def _match(state: Lowering, node: ast.Match, out: list[Statement]) -> None:
 
 
 def _bound(pattern: ast.pattern) -> tuple[str, ...]:
-    """Names that a pattern binds, in reading order."""
+    """Names that a pattern binds."""
     names = []
     for node in ast.walk(pattern):
         name = node.rest if isinstance(node, ast.MatchMapping) else getattr(node, "name", None)
@@ -258,7 +260,10 @@ def _delete(state: Lowering, node: ast.Delete, out: list[Statement]) -> None:
 def _outer_names(tag: str) -> LowerStatement:
     def lower(state: Lowering, node: Any, out: list[Statement]) -> None:
         calls = len(state.calls)
-        out.append((tag, *state.span(node), calls, calls, tuple(node.names)))
+        names = tuple(node.names)
+        if tag == "global":
+            state.global_names += names
+        out.append((tag, *state.span(node), calls, calls, names))
 
     return lower
 
@@ -276,7 +281,7 @@ def _type_alias(state: Lowering, node: Any, out: list[Statement]) -> None:
 
 def _function(state: Lowering, node: Any, out: list[Statement]) -> None:
     first = len(state.calls)
-    decorators = tuple([state.lower(decorator) for decorator in node.decorator_list])
+    decorators = node.decorator_list and [state.lower(decorator) for decorator in node.decorator_list]
     params = _parameters(state, node.args)
     last = _flush(state, out)
     is_async = type(node) is ast.AsyncFunctionDef
@@ -284,7 +289,7 @@ def _function(state: Lowering, node: Any, out: list[Statement]) -> None:
     if is_async:
         keyword = state.text.find("def", keyword + 5)
     scope = _definition(state, node, "function", keyword + 4)
-    scope.params, scope.decorators, scope.is_async = params, decorators, is_async
+    scope.params, scope.decorators, scope.is_async = params, tuple(decorators), is_async
     index = _fill(state, scope, node.body, f"{scope.name}.<locals>.")
     out.append(("def", scope.start, scope.end, first, last, node.name, index))
 
@@ -301,7 +306,9 @@ def _class(state: Lowering, node: ast.ClassDef, out: list[Statement]) -> None:
 
 
 def _definition(state: Lowering, node: Any, kind: str, after_keyword: int) -> Scope:
-    start, end = state.span(node)
+    origins = state.origins
+    start = origins[node.lineno] + node.col_offset
+    end = origins[node.end_lineno] + node.end_col_offset
     name_start = max(start, state.text.find(node.name, after_keyword, end))
     if node.decorator_list:
         start = state.text.rfind("@", 0, state.span(node.decorator_list[0])[0])
@@ -311,21 +318,23 @@ def _definition(state: Lowering, node: Any, kind: str, after_keyword: int) -> Sc
 
 def _fill(state: Lowering, scope: Scope, body: list[ast.stmt], prefix: str) -> int:
     """Lower a scope's body into it; returns its index."""
-    outer = (state.scope, state.prefix, state.calls, state.hoisted, state.generator)
+    outer = (state.scope, state.prefix, state.calls, state.hoisted, state.generator, state.global_names)
     index = len(state.scopes)
     state.scopes.append(scope)
-    state.scope, state.prefix, state.calls, state.hoisted, state.generator = index, prefix, [], [], False
+    state.scope, state.prefix, state.calls = index, prefix, []
+    state.hoisted, state.generator, state.global_names = [], False, ()
     scope.docstring = _docstring(state, body)
     scope.body = lower_body(state, body)
     scope.calls = tuple(state.calls)
     scope.is_generator = state.generator
-    state.scope, state.prefix, state.calls, state.hoisted, state.generator = outer
+    scope.globals = state.global_names
+    state.scope, state.prefix, state.calls, state.hoisted, state.generator, state.global_names = outer
     return index
 
 
-def _docstring(state: Lowering, body: list[ast.stmt]) -> Expression | None:
+def _docstring(state: Lowering, body: list[Any]) -> Expression | None:
     first = body[0] if body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+    if type(first) is ast.Expr and type(first.value) is ast.Constant and type(first.value.value) is str:
         return state.lower(first.value)
     return None
 
@@ -333,13 +342,14 @@ def _docstring(state: Lowering, body: list[ast.stmt]) -> Expression | None:
 def _parameters(state: Lowering, node: ast.arguments) -> tuple[ParameterFact, ...]:
     positional = [*node.posonlyargs, *node.args] if node.posonlyargs else node.args
     required = len(positional) - len(node.defaults)
-    result = [_parameter(state, parameter, None, "positional") for parameter in positional[:required]]
-    for parameter, default in zip(positional[required:], node.defaults, strict=True):
+    result = []
+    for index, parameter in enumerate(positional):
+        default = None if index < required else node.defaults[index - required]
         result.append(_parameter(state, parameter, default, "positional"))
     if node.vararg:
         result.append(_parameter(state, node.vararg, None, "args"))
-    for pair in zip(node.kwonlyargs, node.kw_defaults, strict=True):
-        result.append(_parameter(state, *pair, "keyword"))
+    for index, parameter in enumerate(node.kwonlyargs):
+        result.append(_parameter(state, parameter, node.kw_defaults[index], "keyword"))
     if node.kwarg:
         result.append(_parameter(state, node.kwarg, None, "kwargs"))
     return tuple(result)
@@ -349,8 +359,10 @@ def _parameter(state: Lowering, node: Any, default: ast.expr | None, kind: str) 
     origins = state.origins
     start = origins[node.lineno] + node.col_offset
     end = origins[node.end_lineno] + node.end_col_offset
-    annotation = None if node.annotation is None else intern(state.source(node.annotation))
-    return ParameterFact(node.arg, kind, start, end, state.lower_optional(default), annotation)
+    annotation = node.annotation
+    if annotation is not None:
+        annotation = annotation.id if type(annotation) is ast.Name else intern(state.source(annotation))
+    return ParameterFact(node.arg, kind, start, end, None if default is None else state.lower(default), annotation)
 
 
 def _lambda(state: Lowering, node: ast.Lambda) -> Expression:

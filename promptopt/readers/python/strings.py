@@ -57,10 +57,11 @@ def _assemble(
 
 def _split(values: list[Any]) -> tuple[list[str], list[Any]]:
     """The texts before, between and after the fields, and the fields."""
-    texts, fields = [""], []
+    texts: list[str] = [""]
+    fields: list[Any] = []
     for value in values:
         if type(value) is ast.Constant:
-            texts[-1] += value.value
+            texts[-1] += str(value.value)
         else:
             fields.append(value)
             texts.append("")
@@ -90,10 +91,7 @@ def _add_text(state: Lowering, result: list[Expression], runs: list[Run], value:
 
 
 def _field(state: Lowering, place: Field, node: Any) -> Expression:
-    if _PLACES_ARE_EXACT:
-        value = state.lower(node.value)
-    else:
-        value = _shifted(state, place, node.value)
+    value = state.lower(node.value) if _PLACES_ARE_EXACT else _shifted(state, place, node.value)
     spec = None
     if node.format_spec is not None:
         spec = _assemble(state, place.spec or [], node.format_spec.values, (place.start, place.end))
@@ -106,11 +104,12 @@ def _shifted(state: Lowering, place: Field, node: ast.expr) -> Expression:
     On one ASCII line all columns are off by the same number, which the expression's first character
     tells unless a parenthesis goes before it; everything else is parsed again where it stands.
     """
-    code = state.text[place.value_start : place.value_end]
+    start = place.value_start
+    if type(node) is ast.Name and state.text.startswith(node.id, start):
+        return ("name", start, start + len(node.id), node.id)
+    code = state.text[start : place.value_end]
     first = code.lstrip(" \t\f")
     start = place.value_end - len(first)
-    if type(node) is ast.Name and first.startswith(node.id):
-        return ("name", start, start + len(node.id), node.id)
     outer = state.origins
     plain = code.isascii() and "\n" not in code and "\r" not in code
     if plain and not first.startswith("(") and type(node) not in _PARENTHESISED:

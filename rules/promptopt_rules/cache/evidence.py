@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -27,6 +28,7 @@ HOW_OFTEN: Final = {
 }
 
 _LONGEST_NAME: Final = 60
+_FIELD: Final = re.compile(r"\{(?P<expression>[\w.]+)(?:![rsa])?(?::[^{}]*)?\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,11 @@ def group(cause: Cause, place: Location) -> str:
 
 
 def named(expression: str) -> str:
-    """Source text on one line and of readable length; a lone identifier in backquotes."""
+    """Source text on one line and of readable length, without the braces of a field; a lone identifier
+    in backquotes."""
     flat = " ".join(expression.split())
+    if field := _FIELD.fullmatch(flat):
+        flat = field["expression"]
     if len(flat) > _LONGEST_NAME:
         flat = flat[: _LONGEST_NAME - 3] + "..."
     return f"`{flat}`" if flat.isidentifier() else flat

@@ -233,7 +233,7 @@ _LOSS = {
     Volatility.REQUEST: "none of {it} can be cached",
     Volatility.SESSION: "no two conversations share {it} in the cache",
     Volatility.USER: "no two users share {it} in the cache",
-    Volatility.DAY: "all of {it} is read again after midnight, by open conversations too",
+    Volatility.DAY: "all is read again after midnight, by open conversations too",
     Volatility.PROCESS: "replicas and restarts do not share {it} in the cache",
 }
 

@@ -19,12 +19,12 @@ class BlanketSuppression(Rule[SuppressionUse]):
     It silences what it was written for and everything that goes wrong there later.
 
     ## Example
-    ```python
+    ```python bad
     SYSTEM = "You are a helpful assistant."  # promptopt: ignore  # finds: PO004, PO003
     ```
 
     ## Use instead
-    ```python
+    ```python good
     SYSTEM = "You are a helpful assistant."
     ```
     Or name what is meant: `# promptopt: ignore[volatile-prefix]`.

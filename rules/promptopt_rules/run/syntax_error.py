@@ -20,11 +20,14 @@ class SyntaxFault(Rule[Fault]):
     unchecked, and a clean report would say more than was looked at.
 
     ## Example
-    ```python
-    system = f"Answer in {language
+    ```python bad
+    SYSTEM = "Answer in one sentence.  # finds: PO002
     ```
 
     ## Use instead
+    ```python good
+    SYSTEM = "Answer in one sentence."
+    ```
     Mend the syntax, run promptopt under a Python at least as new as the code, or leave the file out
     with `exclude`.
 
@@ -38,7 +41,7 @@ class SyntaxFault(Rule[Fault]):
     since = "0.1.0"
     subject = Fault
 
-    def check(self, subject: Fault, context: RuleContext) -> Iterator[Finding]:  # noqa: ARG002
+    def check(self, subject: Fault, context: RuleContext) -> Iterator[Finding]:
         """Yield a finding for a fault of parsing."""
         if subject.kind == "syntax":
             message = f"cannot be parsed and was not checked: {subject.reason}"

@@ -37,7 +37,7 @@ class UnreadableFile(Rule[Fault]):
     since = "0.1.0"
     subject = Fault
 
-    def check(self, subject: Fault, context: RuleContext) -> Iterator[Finding]:  # noqa: ARG002
+    def check(self, subject: Fault, context: RuleContext) -> Iterator[Finding]:
         """Yield a finding for a fault of reading."""
         if subject.kind == "unreadable":
             message = f"cannot be read and was not checked: {subject.reason}"

@@ -22,12 +22,12 @@ class UnusedSuppression(Rule[SuppressionUse]):
     without anybody being told.
 
     ## Example
-    ```python
+    ```python bad
     SYSTEM = "You are a helpful assistant."  # promptopt: ignore[PO101]  # finds: PO003
     ```
 
     ## Use instead
-    ```python
+    ```python good
     SYSTEM = "You are a helpful assistant."
     ```
 

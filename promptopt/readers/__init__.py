@@ -1,0 +1,1 @@
+"""Readers: one file in, facts out; no syntax tree leaves this room."""
