@@ -7,21 +7,22 @@ text alone.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from promptopt.config import Config, SinkFunction, absolute, load_config
+from promptopt.config import Config, SinkFunction, SourceFunction, absolute, load_config
 from promptopt.errors import InternalError
 from promptopt.finding import Finding, fingerprinted
 from promptopt.project import LinkOptions, link
 from promptopt.project.collect import collect
 from promptopt.prompt import Call, Prompt
-from promptopt.readers.facts import Module
+from promptopt.readers.facts import Module, Scope
 from promptopt.readers.python import PythonSyntaxError, read_module
 from promptopt.rule import AnyRule, Fault, RuleContext, check_selector, configure, load_rules, matches, select_rules
-from promptopt.sdks import SdkCatalogue, build_catalogue, load_catalogue
+from promptopt.sdks import build_catalogue, load_catalogue
 from promptopt.sdks.schema import CallShape, Sdk
 from promptopt.source import Location, SourceFile, Span, UnreadableSourceError, read_source
 from promptopt.sources import load_sources
@@ -41,6 +42,8 @@ PRECEDENCE: Final = (
 
 _PYTHON: Final = ("", ".py", ".pyi", ".pyw")
 """Suffixes of files that are Python when they are named; scripts may have none."""
+
+_DOTTED: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 _LARGEST_TEXT: Final = 2_000_000
 """Bytes of a text file up to which a prompt is read from it."""
@@ -367,33 +370,63 @@ class _TextFiles:
 
 
 def _linked(project: Project, modules: Mapping[str, Module], config: Config, options: LinkOptions) -> Project:
-    sources = load_sources().with_project_sources(config.sources)
-    found = link(modules, project.sources, _catalogue(config), sources, options)
+    sources = load_sources().with_project_sources(declared_sources(config.sources, modules))
+    sdks = load_catalogue()
+    if config.sinks:
+        sdks = build_catalogue([*sdks.sdks, declared_sinks(config.sinks, modules)])
+    found = link(modules, project.sources, sdks, sources, options)
     return replace(project, prompts=found.prompts, calls=found.calls, bounds_hit=found.bounds_hit)
 
 
-def _catalogue(config: Config) -> SdkCatalogue:
-    """The shipped catalogue and the project's own sinks."""
-    shipped = load_catalogue()
-    return build_catalogue([*shipped.sdks, sdk_of_sinks(config.sinks)]) if config.sinks else shipped
+def declared_sources(entries: Iterable[SourceFunction], modules: Mapping[str, Module]) -> list[SourceFunction]:
+    """The entries with functions of the project under their full dotted names (`src.app.clock.stamp`)."""
+    declared: dict[SourceFunction, None] = {}
+    for entry in entries:
+        declared[entry] = None
+        declared.update({replace(entry, function=dotted): None for dotted, _ in _definitions(entry.function, modules)})
+    return list(declared)
 
 
-def sdk_of_sinks(sinks: Sequence[SinkFunction]) -> Sdk:
+def declared_sinks(entries: Iterable[SinkFunction], modules: Mapping[str, Module]) -> Sdk:
     """A project's own functions that send prompts, as the facts of an SDK.
 
-    A dotted function is a symbol, a bare name a method of an object of unknown type.
+    Functions that the project defines go by their full dotted names; others by the name as it is
+    declared, a bare one being a method of an object of unknown type.
     """
-    calls = tuple(
-        CallShape(
-            endpoint=sink.function,
-            functions=(sink.function.replace(".", ":", 1),) if "." in sink.function else (),
-            unmistakable=() if "." in sink.function else (sink.function,),
-            system=() if sink.system is None else (sink.system,),
-            messages=(sink.prompt,),
-        )
-        for sink in sinks
-    )
-    return Sdk("project", (), "", "configuration", "", calls=calls)
+    calls: dict[str, CallShape] = {}
+    for entry in entries:
+        for dotted, scope in _definitions(entry.function, modules):
+            calls.setdefault(dotted, _sink_shape(entry, dotted, scope))
+        if "." in entry.function:
+            calls.setdefault(entry.function, _sink_shape(entry, entry.function))
+        elif not any(entry.function in shape.unmistakable for shape in calls.values()):
+            calls[entry.function] = replace(_sink_shape(entry, entry.function), unmistakable=(entry.function,))
+    return Sdk("project", (), "", "configuration", "", calls=tuple(calls.values()))
+
+
+def _sink_shape(sink: SinkFunction, dotted: str, scope: Scope | None = None) -> CallShape:
+    symbols = (dotted.replace(".", ":", 1),) if "." in dotted else ()
+    system = () if sink.system is None else _argument(sink.system, scope)
+    return CallShape(sink.function, functions=symbols, system=system, messages=_argument(sink.prompt, scope))
+
+
+def _argument(argument: str | int, scope: Scope | None) -> tuple[str | int, ...]:
+    """An argument by name and by position, as far as the function's definition tells."""
+    names = [one.name for one in scope.params if one.kind == "positional"] if scope else []
+    names = names[1:] if names[:1] in (["self"], ["cls"]) else names
+    if isinstance(argument, int):
+        return (argument, names[argument]) if argument < len(names) else (argument,)
+    return (argument, names.index(argument)) if argument in names else (argument,)
+
+
+def _definitions(function: str, modules: Mapping[str, Module]) -> Iterator[tuple[str, Scope]]:
+    """Functions of the project that a dotted or bare name may mean, with their full dotted names."""
+    for path in sorted(modules):
+        prefix = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for scope in modules[path].scopes:
+            dotted = f"{prefix}.{scope.name}"
+            if scope.kind == "function" and f".{dotted}".endswith(f".{function}") and _DOTTED.fullmatch(dotted):
+                yield dotted, scope
 
 
 def _fault(kind: Literal["unreadable", "syntax"], path: str, reason: str, offset: int | None) -> Fault:

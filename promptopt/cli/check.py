@@ -38,7 +38,6 @@ _FORMATS: Final = ["text", "concise", "json"]
 @click.option("--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report there.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even with findings.")
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead.")
-@click.option("--model", help="The model that calls of unknown model are taken to use.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and exit.")
 @click.option("--show-settings", is_flag=True, help="Print the configuration in force, and exit.")
 def command(**options: Any) -> int:
@@ -55,13 +54,13 @@ def command(**options: Any) -> int:
 
 
 def _check(paths: Sequence[Path], config: Config, stdin: Path | None, options: Mapping[str, Any]) -> int:
-    from promptopt.lint import check  # noqa: PLC0415 (loads the readers and the linker)
+    from promptopt.lint import check, inspect  # noqa: PLC0415 (loads the readers and the linker)
 
     overlay = {stdin: sys.stdin.buffer.read()} if stdin else {}
-    report = check(paths, config, overlay=overlay)
     if options["show_files"]:
-        write(_files(report))
+        write(_files(inspect(paths, config, overlay=overlay)))
         return 0
+    report = check(paths, config, overlay=overlay)
     text = _render(report, options)
     if options["output_file"]:
         write_file(options["output_file"], text)

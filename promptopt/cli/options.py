@@ -70,7 +70,6 @@ def configuration(paths: Sequence[Path], options: Mapping[str, Any]) -> Config:
         ignore=(*config.ignore, *options.get("ignore", ())),
         preview=config.preview or options.get("preview", False),
         force_exclude=config.force_exclude or options["force_exclude"],
-        model=options.get("model") or config.model,
     )
 
 

@@ -15,7 +15,11 @@ _DEFAULT_WIDTH: Final = 100
 
 
 def write(text: str) -> None:
-    """Write to stdout; what its encoding lacks is escaped, and a reader that has left is no error."""
+    """Write to stdout; what its encoding lacks is escaped, and a reader that has left is no error.
+
+    Raises:
+        UsageError: a full disk and the like.
+    """
     _write(sys.stdout, text)
 
 
@@ -40,10 +44,13 @@ def _write(stream: TextIO, text: str) -> None:
         stream.flush()
     except BrokenPipeError:
         _discard(stream)
+    except OSError as error:
+        _discard(stream)
+        raise UsageError(f"the output cannot be written: {error.strerror or error}") from error
 
 
 def _discard(stream: TextIO) -> None:
-    """Send the rest of a closed pipe's output nowhere, so that the interpreter's last flush is silent."""
+    """Send the rest of the output nowhere, so that the interpreter's last flush is silent."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, stream.fileno())
 

@@ -10,7 +10,7 @@ import builtins
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import calls, conditions, iteration, members, mutation, operators, strings
+from promptopt.project import calls, conditions, files, iteration, members, mutation, operators, strings
 from promptopt.project.flow import Flow, Thunk, flow_of, path_of
 from promptopt.project.frames import IN_PROGRESS, Frame
 from promptopt.project.values import (
@@ -244,7 +244,10 @@ class Evaluator:
                     if self.scope(frame.scope).kind == "module":
                         break
             frame = frame.closure
-        return External(f"builtins.{name}") if hasattr(builtins, name) else Unknown("undefined", name=name)
+        if hasattr(builtins, name):
+            return External(f"builtins.{name}")
+        # a framework may put the SDK's module into a function's globals without an import statement
+        return External(name) if name in self.sdks.packages else Unknown("undefined", name=name)
 
     def final(self, name: str, frame: Frame) -> Value:
         """The value a name has at the end of its scope; what functions assign through `global` joins in."""
@@ -388,6 +391,8 @@ def _binary(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
         return Derived("%", (left, right), ev.place(e, frame))
     if operator == "*":
         return operators.times(left, right, ev.place(e, frame))
+    if operator == "/":
+        return files.divided(ev, left, right, ev.place(e, frame))
     return members.union(ev, left, right, ev.place(e, frame))
 
 

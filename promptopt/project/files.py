@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from promptopt.project.values import (
     Arguments,
     CallResult,
+    Derived,
     Fixed,
     Literal,
     Member,
@@ -79,9 +80,16 @@ def read(ev: Evaluator, value: Value, place: Place) -> Value:
     return Fixed("file", Volatility.DEPLOYMENT, place)
 
 
+def divided(ev: Evaluator, left: Value, right: Value, place: Place) -> Value:
+    """`left / right`: a path, or a quotient."""
+    if plain(right) is not None and base_of(ev, left) is not None:
+        return CallResult("pathlib.Path", Arguments((left, right)), place)
+    return Derived("/", (left, right), place)
+
+
 def is_read(name: str) -> bool:
     """Whether a method reads the whole file."""
     return name in _READERS
 
 
-__all__ = ["Arguments", "base_of", "is_read", "read"]
+__all__ = ["base_of", "divided", "is_read", "read"]

@@ -19,6 +19,7 @@ from promptopt.project.messages import MessageBuilder
 from promptopt.project.needs import open_parameters
 from promptopt.project.requests import Requests, Site, Slots
 from promptopt.project.values import Constant, Instance, Place, ScopeRef, Value, Volatile, plain
+from promptopt.project.variants import variants
 from promptopt.project.world import World
 from promptopt.prompt import (
     Absent,
@@ -147,8 +148,9 @@ class _Linker:
             if wider:
                 queue.extend(wider[: MAX_PROMPTS - made])
                 continue
-            made += 1
-            yield self._name(self._build(site, slots, chain, hooked))
+            for prompt in variants(self._build(site, slots, chain, hooked)):
+                made += 1
+                yield self._name(prompt)
 
     def _frame(self, chain: _Chain) -> Frame:
         """The site's frame with its parameters bound along the chain."""

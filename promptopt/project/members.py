@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 MAX_BASES: Final = 24
 MAX_OVERRIDES: Final = 6
+MAX_DISPATCH: Final = 16
+"""Entries of a mapping of which one is looked up by a key that is not known."""
 
 _PROPERTIES: Final = frozenset({"property", "cached_property", "computed_field", "functools.cached_property"})
 _GROWING: Final = frozenset({"append", "extend", "insert", "augment+", "add_message", "appendleft"})
@@ -388,8 +390,8 @@ def _map_item(ev: Evaluator, base: MapValue, name: object, key: Value, place: Pl
         return base.entries[name]
     if name is ...:
         values = tuple(base.entries.values())
-        if values and len(values) <= 6 and not base.rest:
-            return alternatives(ev.text(place), values)
+        if values and len(values) <= MAX_DISPATCH and not base.rest:
+            return alternatives(ev.text(place), values, limit=MAX_DISPATCH)
         return Derived("item", (*values[:6], *base.rest, key), place)
     return Member(base.rest[0], str(name), "item", place) if base.rest else Unknown("key", name=str(name))
 

@@ -228,6 +228,8 @@ class MessageBuilder:
         """Whether a value that is not known stands for a list of messages by its name or type."""
         if isinstance(value, Grown):
             return True
+        if isinstance(value, (TextValue, Alternatives, Derived, Constant)):
+            return False
         if isinstance(value, Parameter) and value.annotation is not None:
             head = value.annotation.strip("\"'").partition("[")[0].rpartition(".")[2].lower()
             if head == "str":

@@ -216,7 +216,7 @@ def _get(ev: Evaluator, base: MapValue, arguments: Arguments, place: Place) -> V
     if name is not ... and not base.rest:
         return default
     found = members.item(ev, base, key, place)
-    return found if default is NONE else alternatives(ev.text(place), (found, default))
+    return found if default is NONE else alternatives(ev.text(place), (found, default), limit=members.MAX_DISPATCH)
 
 
 def _items(ev: Evaluator, base: MapValue, _arguments: Arguments, place: Place) -> Value:

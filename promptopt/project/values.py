@@ -354,7 +354,7 @@ MAX_OBJECTS: Final = 40
 _OBJECTS: Final = (CallResult, Instance, ClassValue, Function, Method, External)
 
 
-def alternatives(condition: str, values: tuple[Value, ...], limit: int = 6) -> Value:
+def alternatives(condition: str, values: tuple[Value, ...], limit: int = 8) -> Value:
     """Join values that a condition chooses from: identical ones merge, shared beginnings and ends of
     texts and lists are kept outside the choice; more than `limit` alternatives are unknown."""
     flat: list[Value] = []

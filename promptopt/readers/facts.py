@@ -13,7 +13,7 @@ Expressions are `(tag, start, end, ...)`:
 `name id`
 `attr base name`
 `call index`          `Scope.calls[index]`
-`bin op left right`   op: `+` `*` `%` `|` (other arithmetic is `unk`)
+`bin op left right`   op: `+` `*` `%` `|` `/` (other arithmetic is `unk`)
 `or values`           also `and`
 `not value`
 `cmp op left right`   one comparison; op: `is` `is not` `==` `!=` `in` `not in` (others are `unk`)

@@ -143,6 +143,17 @@ def test_broken_pipe_is_silent(tmp_path: Path) -> None:
     assert (done.stderr, done.returncode) == ("", 0)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_full_disk_is_one_line(tmp_path: Path) -> None:
+    """Output that cannot be written is an error, told once."""
+    with Path("/dev/full").open("w") as full:
+        command = [*COMMAND, "rule", "--all"]
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=path(), check=False
+        )
+    assert (done.stderr, done.returncode) == ("promptopt: the output cannot be written: No space left on device\n", 2)
+
+
 def test_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Ctrl-C ends the run with one line and status 130."""
 

@@ -18,7 +18,7 @@ from promptopt.readers.python.lowering import Lower, Lowering
 _LONGEST_INTERNED: Final = 32
 _LONGEST_TABLE: Final = 64
 _LONGEST_CHAIN: Final = 64
-_OPERATORS: Final = {ast.Add: "+", ast.Mult: "*", ast.Mod: "%", ast.BitOr: "|"}
+_OPERATORS: Final = {ast.Add: "+", ast.Mult: "*", ast.Mod: "%", ast.BitOr: "|", ast.Div: "/"}
 _SUMS: Final = frozenset((ast.Add, ast.Sub))
 _COMPARISONS: Final = {
     ast.Is: "is", ast.IsNot: "is not", ast.Eq: "==", ast.NotEq: "!=", ast.In: "in", ast.NotIn: "not in",
@@ -57,6 +57,13 @@ def _attribute(state: Lowering, node: Any) -> Expression:
     return ("attr", start, origins[node.end_lineno] + node.end_col_offset, base, node.attr)
 
 
+def _generic_name(node: ast.expr) -> str | None:
+    """The name of a parametrised class: `Agent[Context](...)` makes an `Agent`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None
+
+
 def _call(state: Lowering, node: Any) -> Expression:
     origins, lower, func = state.origins, state.expression, node.func
     start = origins[node.lineno] + node.col_offset
@@ -69,6 +76,8 @@ def _call(state: Lowering, node: Any) -> Expression:
             return _logging(state, node, start, end)
     elif kind is ast.Name:
         name = func.id
+    elif kind is ast.Subscript:
+        name = _generic_name(func.value)
     function = _name(state, func) if kind is ast.Name else state.lower(func)
     arguments = []
     for value in node.args:
