@@ -53,9 +53,9 @@ _LARGEST_TEXT: Final = 2_000_000
 class Report:
     """What a run found.
 
-    `findings` are sorted by path, offset and code; `files` are the files reported on, `files_read`
-    counts those read to link them. `prompts` and `calls` are the ones of `files`. `bounds_hit` counts
-    evaluations that were cut off. `sources` are the files read, by path relative to `root`.
+    `findings` are sorted by path, offset and code. `files` are those reported on, `prompts` and `calls`
+    what they hold. `bounds_hit` counts evaluations that were cut off. `sources` are all files that
+    were read, by path relative to `root`.
     """
 
     findings: tuple[Finding, ...]

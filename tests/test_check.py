@@ -221,7 +221,6 @@ def test_project_sources(tmp_path: Path, folder: str) -> None:
     assert found(check([tmp_path])) == [f"{folder}app/ask.py:9 PO101"]
 
 
-@pytest.mark.xfail(reason="the linker does not recognise functions of the project as requests yet")
 @pytest.mark.parametrize("call", ["send(prompt=system)", "send(system)"])
 def test_project_sinks(tmp_path: Path, call: str) -> None:
     """A function that the project declares as sending prompts is a request like any other."""

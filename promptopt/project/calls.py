@@ -122,7 +122,9 @@ def call_value(ev: Evaluator, function: Value, arguments: Arguments, place: Plac
         return library.call(ev, function.dotted, arguments, place, frame)
     if isinstance(function, Alternatives):
         values = [one for one in function.values if not (isinstance(one, Constant) and one.value is None)]
-        return alternatives(function.condition, tuple(call_value(ev, one, arguments, place, frame) for one in values))
+        values = [one for one in values if accepts(ev, one, arguments)] or values
+        results = tuple(call_value(ev, one, arguments, place, frame) for one in values)
+        return alternatives(function.condition, results, limit=members.MAX_DISPATCH)
     if isinstance(function, Volatile):
         return function
     if isinstance(function, Instance):
@@ -134,6 +136,26 @@ def call_value(ev: Evaluator, function: Value, arguments: Arguments, place: Plac
     if isinstance(function, CallResult):
         return call_method(ev, function, "__call__", arguments, place, frame)
     return Member(function, "", "call", place)
+
+
+def accepts(ev: Evaluator, function: Value, arguments: Arguments) -> bool:
+    """Whether a function of the project can be called with these arguments; true of anything else."""
+    skip = 0
+    if isinstance(function, Method):
+        function, skip = function.function, 1
+    if not isinstance(function, Function) or arguments.open or arguments.rest:
+        return True
+    params = ev.scope(function.scope).params[skip:]
+    kinds = {fact.kind for fact in params}
+    positional = [fact.name for fact in params if fact.kind == "positional"]
+    taken = set(positional[: len(arguments.positional)])
+    if len(arguments.positional) > len(positional) and "args" not in kinds:
+        return False
+    names = {fact.name for fact in params if fact.kind in ("positional", "keyword")}
+    if taken & arguments.keywords.keys() or ("kwargs" not in kinds and not arguments.keywords.keys() <= names):
+        return False
+    given = taken | arguments.keywords.keys()
+    return all(fact.name in given or fact.default is not None for fact in params if fact.name in names)
 
 
 def _constructed(ev: Evaluator, cls: ClassValue, arguments: Arguments, place: Place, frame: Frame | None) -> Value:

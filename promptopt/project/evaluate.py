@@ -316,7 +316,9 @@ def lowered(volatility: Volatility, level: str | None) -> Volatility:
 
 
 def _literal(ev: Evaluator, e: Expression, frame: Frame, _position: int) -> Value:
-    return literal(e[3], ev.place(e, frame))
+    place = ev.place(e, frame)
+    ev.world.literals[place] = e[3]
+    return literal(e[3], place)
 
 
 def _constant(_ev: Evaluator, e: Expression, _frame: Frame, _position: int) -> Value:
@@ -366,6 +368,7 @@ def _fstring(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value
 def _piece(ev: Evaluator, piece: Expression, frame: Frame, position: int) -> Pieces:
     place = ev.place(piece, frame)
     if piece[0] == "lit":
+        ev.world.literals[place] = piece[3]
         return (Literal(piece[3], place),)
     value = ev.evaluate(piece[3], frame, position)
     if piece[4] == "r" and isinstance(value, TextValue):

@@ -30,6 +30,7 @@ from promptopt.project.values import (
     constant_key,
     literal,
     plain,
+    plain_options,
 )
 
 if TYPE_CHECKING:
@@ -229,17 +230,10 @@ def _filter(site: _Site) -> Value:
 
 def _getattr(site: _Site) -> Value:
     base, name = site.given(0), site.given(1)
-    text = plain(name) if name is not None else None
     if base is None or name is None:
         return Unknown("argument")
-    if text is not None:
-        found = site.ev.attribute(base, text, site.place)
-    elif isinstance(name, strings.Alternatives):
-        texts = [plain(one) for one in name.values]
-        options = tuple(site.ev.attribute(base, one, site.place) for one in texts if one)
-        found = alternatives("getattr", options) if options else Unknown("getattr")
-    else:
-        return Unknown("getattr")
+    options = tuple(site.ev.attribute(base, one, site.place) for one in plain_options(name) if one)
+    found = alternatives("getattr", options, limit=members.MAX_DISPATCH) if options else Unknown("getattr")
     default = site.given(2)
     if default is None or not isinstance(found, (Member, Unknown)):
         return found

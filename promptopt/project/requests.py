@@ -117,6 +117,10 @@ class Requests:
             return next((found for one in value.values if (found := self._called(one))), None)
         if isinstance(value, External):
             return sdks.function(value.dotted) or sdks.constructor(value.dotted)
+        if isinstance(value, Method):
+            value = value.function
+        if isinstance(value, Function):
+            return sdks.function(self.ev.world.dotted(value.scope, self.ev.scope(value.scope).name))
         return None
 
     def _on_client(self, function: Expression, frame: Frame, position: int) -> tuple[Sdk, CallShape] | None:

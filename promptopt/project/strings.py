@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
 
 MAX_PIECES: Final = 300
+SUBSTANTIAL: Final = 120
+"""Constant characters from which a value put into a template is text of its own."""
+
 MAX_REPEATED: Final = 400_000
 """Characters of text that `text * n` may build."""
 
@@ -230,11 +233,24 @@ def _nth(values: list[Value], index: int) -> Value:
 
 
 def _handed(value: Value, where: Place | None, passed: Place | None, expression: str, ev: Evaluator) -> Pieces:
-    """A value put into a template: holes stand where the template has its field."""
+    """A value put into a template: it stands where the template has its field, unless it brings much
+    constant text of its own, whose parts are better shown one by one."""
     pieces = to_pieces(value, where, expression)
-    if len(pieces) == 1 and isinstance(pieces[0], Hole) and pieces[0].place == where:
-        return (Hole(value, where, ev.text(passed) or expression, passed),)
-    return pieces
+    if _constant_length(pieces) >= SUBSTANTIAL or all(isinstance(piece, Literal) for piece in pieces):
+        return pieces
+    return (Hole(value, where, ev.text(passed) or expression, passed),)
+
+
+def _constant_length(pieces: Pieces) -> int:
+    total = 0
+    for piece in pieces:
+        if isinstance(piece, Literal):
+            total += len(piece.value)
+        elif isinstance(piece, Either):
+            total += max(map(_constant_length, piece.alternatives), default=0)
+        elif isinstance(piece, Again):
+            total += _constant_length(piece.pieces)
+    return total
 
 
 def substitute(template: Value, lookup: Lookup, ev: Evaluator) -> Value:
@@ -290,7 +306,7 @@ def replace(text: Value, old: Value, new: Value, place: Place, ev: Evaluator) ->
             if found > position:
                 parts.append(_part(piece, piece.value[position:found], position))
             where = ev.locate(piece, found, found + len(key))
-            parts.extend(_handed(new, where, place, key, ev))
+            parts.extend(_inserted(new, where, place, ev))
             position = found + len(key)
         if position < len(piece.value):
             parts.append(_part(piece, piece.value[position:], position))
@@ -304,6 +320,14 @@ def replace(text: Value, old: Value, new: Value, place: Place, ev: Evaluator) ->
         for piece in text.pieces
     ]
     return TextValue(tuple(pieces))
+
+
+def _inserted(new: Value, field: Place | None, place: Place, ev: Evaluator) -> Pieces:
+    """What `replace` puts in: it stands where the replacement is written, which is the line to change."""
+    pieces = to_pieces(new, place, ev.text(place))
+    if _constant_length(pieces) >= SUBSTANTIAL or all(isinstance(piece, Literal) for piece in pieces):
+        return pieces
+    return (Hole(new, place, ev.text(place), field),)
 
 
 def transform(text: TextValue, function: Callable[[str], str]) -> Value:

@@ -340,6 +340,28 @@ def plain(value: Value) -> str | None:
     return "".join(parts) if len(parts) == len(value.pieces) else None
 
 
+def plain_options(value: Value, limit: int = 32) -> list[str]:
+    """All strings that a value may be, if it is one of a few constant ones; else none."""
+    if isinstance(value, Alternatives):
+        return [text for one in value.values for text in plain_options(one, limit)]
+    return _texts(value.pieces, limit) if isinstance(value, TextValue) else []
+
+
+def _texts(pieces: Pieces, limit: int) -> list[str]:
+    texts = [""]
+    for piece in pieces:
+        if isinstance(piece, Literal):
+            endings = [piece.value]
+        elif isinstance(piece, Either):
+            endings = [text for run in piece.alternatives for text in _texts(run, limit)]
+        else:
+            return []
+        texts = [text + ending for text in texts for ending in endings]
+        if len(texts) > limit:
+            return []
+    return texts
+
+
 def constant_key(value: Value) -> Any:
     """The value as a mapping key: a string, number, boolean or None; `...` where not constant."""
     if isinstance(value, Constant):

@@ -32,15 +32,14 @@ def variants(prompt: Prompt) -> Iterator[Prompt]:
 
 
 def _options(parts: Parts) -> list[Parts] | None:
-    """Alternatives of a text that begins with a choice between substantial texts."""
-    if not parts or not isinstance(parts[0], Choice):
-        return None
-    options: list[Parts] = []
-    for alternative in parts[0].alternatives:
-        inner = _options(alternative)
-        options.extend(inner if inner is not None else [alternative])
-    substantial = [option for option in options if _size(option) >= _SUBSTANTIAL]
-    return [(*option, *parts[1:]) for option in substantial] if len(substantial) > 1 else None
+    """The text once for each substantial alternative of its first choice between several of them."""
+    for index, part in enumerate(parts):
+        if isinstance(part, Choice):
+            options = [option for one in part.alternatives for option in _options(one) or [one]]
+            substantial = [option for option in options if _size(option) >= _SUBSTANTIAL]
+            if len(substantial) > 1:
+                return [(*parts[:index], *option, *parts[index + 1 :]) for option in substantial]
+    return None
 
 
 def _size(parts: Parts) -> int:

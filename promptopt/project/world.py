@@ -54,7 +54,8 @@ Segments = tuple[tuple[int, int, int, int], ...]
 class World:
     """The modules of one project with what is known about libraries.
 
-    Look-ups that go through several modules are memoised here; values are the evaluator's.
+    Look-ups that go through several modules are memoised here; values are the evaluator's. `literals`
+    are the values of string literals that were evaluated, by place.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class World:
         self.read_text = read_text
         self.index = ImportIndex({*paths, *modules}, roots, sdks.packages)
         self.pending: set[object] = set()
+        self.literals: dict[Place, str] = {}
         self._segments: dict[Place, Segments] = {}
         self._writers: dict[str, dict[str, list[ScopeRef]]] = {}
         self._writes: dict[ScopeRef, dict[str, list[tuple[ScopeRef, str]]]] = {}
@@ -162,7 +164,7 @@ class World:
         if found is None:
             source = self.files[origin.path]
             if origin.path in self.modules:
-                found = reader(source.text, ("lit", origin.start, origin.end, ""))
+                found = reader(source.text, ("lit", origin.start, origin.end, self.literals.get(origin, "")))
             else:
                 found = ((0, origin.end - origin.start, origin.start, origin.end),)
             self._segments[origin] = found

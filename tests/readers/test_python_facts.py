@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import marshal
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from promptopt.readers.facts import Module, Scope
 from promptopt.readers.python import read_module
 from promptopt.source import SourceFile, decode_source
+
+BODY: Final = (("expression", 0, 0),)
+"""A nested body of one expression, by tag and call range."""
 
 
 def read(text: str) -> Module:
@@ -71,12 +74,15 @@ def body_of(scope: Scope) -> Any:
             ("comp", "list", ("name", "y"), None, ((("name", "x"), ("name", "xs"), (("name", "x"),)),)),
         ),
         ("{k: v for k in ks}", ("comp", "dict", ("name", "v"), ("name", "k"), ((("name", "k"), ("name", "ks"), ()),))),
-        ("f'a{b!r:>{w}}'", ("fstr", (("lit", "a"), ("fmt", ("name", "b"), "r", (("lit", ">"), ("fmt", ("name", "w"), None, None)))))),
+        (
+            "f'a{b!r:>{w}}'",
+            ("fstr", (("lit", "a"), ("fmt", ("name", "b"), "r", (("lit", ">"), ("fmt", ("name", "w"), None, None))))),
+        ),
         ("f'{{{b = }'", ("fstr", (("lit", "{"), ("lit", "b = "), ("fmt", ("name", "b"), "r", None)))),
         ("''", ("lit", "")),
         ("f''", ("fstr", ())),
     ],
-)  # fmt: skip
+)
 def test_expression(text: str, fact: Any) -> None:
     """Each kind of expression has its facts, with a span that covers it."""
     found = value_of(text)
@@ -115,7 +121,14 @@ def test_methods_with_a_logger_name_on_something_else_are_calls(text: str) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ["len(send(a)) > 3 > 2", "a - send(b)", "-send(a)", "logger.info(send(a))", "assert send(a)", "raise E from send(a)"],
+    [
+        "len(send(a)) > 3 > 2",
+        "a - send(b)",
+        "-send(a)",
+        "logger.info(send(a))",
+        "assert send(a)",
+        "raise E from send(a)",
+    ],
 )
 def test_calls_inside_what_is_unknown_are_kept(text: str) -> None:
     """A request may stand in arithmetic, comparisons, assertions and log calls."""
@@ -125,7 +138,10 @@ def test_calls_inside_what_is_unknown_are_kept(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "statements"),
     [
-        ("a = b, *c = d", (("assign", (("name", "a"), ("seq", "tuple", (("name", "b"), ("star", ("name", "c"))))), ("name", "d")),)),
+        (
+            "a = b, *c = d",
+            (("assign", (("name", "a"), ("seq", "tuple", (("name", "b"), ("star", ("name", "c"))))), ("name", "d")),),
+        ),
         ("a.b: list[str] = c", (("annotated", ("attr", ("name", "a"), "b"), "list[str]", ("name", "c")),)),
         ("a: int", (("annotated", ("name", "a"), "int", None),)),
         ("a += b", (("augmented", ("name", "a"), "+", ("name", "b")),)),
@@ -133,20 +149,26 @@ def test_calls_inside_what_is_unknown_are_kept(text: str) -> None:
         ("pass", ()),
         ("'text'", ()),
         ("del a, b[0]", (("delete", (("name", "a"), ("index", ("name", "b"), ("const", 0)))),)),
-        ("for a in b: break\nelse: c", (("for", ("name", "a"), ("name", "b"), (("stop", 0, 0),), (("expression", 0, 0),)),)),
+        ("for a in b: break\nelse: c", (("for", ("name", "a"), ("name", "b"), (("stop", 0, 0),), BODY),)),
         ("while a: continue", (("while", ("name", "a"), (("stop", 0, 0),), ()),)),
-        ("if a: b\nelif c: d\nelse: e", (("if", ("name", "a"), (("expression", 0, 0),), (("if", 0, 0),)),)),
-        ("try: a\nexcept E as e: b\nexcept: c\nelse: d\nfinally: f", (("try", (("expression", 0, 0),), (("e", (("expression", 0, 0),)), (None, (("expression", 0, 0),))), (("expression", 0, 0),), (("expression", 0, 0),)),)),
-        ("try: a\nexcept* E as e: b", (("try", (("expression", 0, 0),), (("e", (("expression", 0, 0),)),), (), ()),)),
-        ("with a as b, c: d", (("with", ((("name", "a"), ("name", "b")), (("name", "c"), None)), (("expression", 0, 0),)),)),
-        ("match a:\n case [x, *y]: b\n case {'k': z, **w}: c\n case E(v) as u: d", (("match", ("name", "a"), ((("x", "y"), (("expression", 0, 0),)), (("w", "z"), (("expression", 0, 0),)), (("u", "v"), (("expression", 0, 0),)))),)),
-        ("match a:\n case 1: b\n case _: c", (("match", ("name", "a"), (((), (("expression", 0, 0),)), ((), (("expression", 0, 0),), "irrefutable"))),)),
-        ("match a:\n case other if b: c", (("match", ("name", "a"), ((("other",), (("expression", 0, 0),)),)),)),
+        ("if a: b\nelif c: d\nelse: e", (("if", ("name", "a"), BODY, (("if", 0, 0),)),)),
+        (
+            "try: a\nexcept E as e: b\nexcept: c\nelse: d\nfinally: f",
+            (("try", BODY, (("e", BODY), (None, BODY)), BODY, BODY),),
+        ),
+        ("try: a\nexcept* E as e: b", (("try", BODY, (("e", BODY),), (), ()),)),
+        ("with a as b, c: d", (("with", ((("name", "a"), ("name", "b")), (("name", "c"), None)), BODY),)),
+        (
+            "match a:\n case [x, *y]: b\n case {'k': z, **w}: c\n case E(v) as u: d",
+            (("match", ("name", "a"), ((("x", "y"), BODY), (("w", "z"), BODY), (("u", "v"), BODY))),),
+        ),
+        ("match a:\n case 1: b\n case _: c", (("match", ("name", "a"), (((), BODY), ((), BODY, "irrefutable"))),)),
+        ("match a:\n case other if b: c", (("match", ("name", "a"), ((("other",), BODY),)),)),
         ("import a.b, c.d as e", (("import", (("a", None, "a", 0), ("c.d", None, "e", 0))),)),
         ("from ..a import b as c, d", (("import", (("a", "b", "c", 2), ("a", "d", "d", 2))),)),
         ("from . import *", (("import", (("", "*", "*", 1),)),)),
     ],
-)  # fmt: skip
+)
 def test_statement(text: str, statements: Any) -> None:
     """Each kind of statement has its facts; nested ones are shown by tag and call range."""
     assert _outline(read(text).scopes[0].body) == statements
@@ -189,7 +211,8 @@ def test_assignment_expressions_are_hoisted() -> None:
 
 def test_definition_belongs_to_its_scope() -> None:
     """Decorators, defaults and bases are the outer scope's, with their calls."""
-    module = read("@deco(1)\nclass K(Base, metaclass=M):\n    @staticmethod\n    async def run(a, /, b: int = f(), *c, d, e=2, **g): yield a")
+    parameters = "a, /, b: int = f(), *c, d, e=2, **g"
+    module = read(f"@deco(1)\nclass K(Base, metaclass=M):\n  @staticmethod\n  async def run({parameters}): yield a")
     outer, klass, function = module.scopes
     assert bare(klass.decorators) == (("call", 0),)
     assert bare(klass.bases) == (("name", "Base"),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -44,32 +45,50 @@ def places(text: str, fact: Any) -> list[tuple[str, str, str]]:
         ("f'{{{a}}}'", [("lit", "{{", "{"), ("fmt", "{a}", "a"), ("lit", "}}", "}")]),
         (r"f'\n\N{BULLET}{a}\x41'", [("lit", r"\n\N{BULLET}", "\n•"), ("fmt", "{a}", "a"), ("lit", r"\x41", "A")]),
         (r"rf'\n{a}'", [("lit", r"\n", "\\n"), ("fmt", "{a}", "a")]),
-        ("f'{a!r:>{w}.{p}}'", [
-            ("fmt", "{a!r:>{w}.{p}}", "a"), ("lit", ">", ">"), ("fmt", "{w}", "w"), ("lit", ".", "."), ("fmt", "{p}", "p"),
-        ]),
+        (
+            "f'{a!r:>{w}.{p}}'",
+            [
+                ("fmt", "{a!r:>{w}.{p}}", "a"),
+                ("lit", ">", ">"),
+                ("fmt", "{w}", "w"),
+                ("lit", ".", "."),
+                ("fmt", "{p}", "p"),
+            ],
+        ),
         ("f'{a = }'", [("lit", "a = ", "a = "), ("fmt", "{a = }", "a")]),
         ("f'x{a=:>5}'", [("lit", "x", "x"), ("lit", "a=", "a="), ("fmt", "{a=:>5}", "a"), ("lit", ">5", ">5")]),
         ("f'{a!=b}{c==d}{e<=f}'", [("fmt", "{a!=b}", "a!=b"), ("fmt", "{c==d}", "c==d"), ("fmt", "{e<=f}", "e<=f")]),
-        ("f'{a[\"}\"]}'", [("fmt", "{a[\"}\"]}", 'a["}"]')]),
-        ("f'{d[f\"{k}\"]}'", [("fmt", "{d[f\"{k}\"]}", 'd[f"{k}"]')]),
+        ("f'{a[\"}\"]}'", [("fmt", '{a["}"]}', 'a["}"]')]),
+        ("f'{d[f\"{k}\"]}'", [("fmt", '{d[f"{k}"]}', 'd[f"{k}"]')]),
         ("f'{(lambda x: x)(1)}'", [("fmt", "{(lambda x: x)(1)}", "(lambda x: x)(1)")]),
         ("f'é{a}€{b}'", [("lit", "é", "é"), ("fmt", "{a}", "a"), ("lit", "€", "€"), ("fmt", "{b}", "b")]),
         ("f'{ü.x + 1}'", [("fmt", "{ü.x + 1}", "ü.x + 1")]),
         ("f'''a\n{\nb}\n'''", [("lit", "a\n", "a\n"), ("fmt", "{\nb}", "b"), ("lit", "\n", "\n")]),
         ("f'''a'b\"{c}'''", [("lit", "a'b\"", "a'b\""), ("fmt", "{c}", "c")]),
         ("f'a\\\nb{c}'", [("lit", "a\\\nb", "ab"), ("fmt", "{c}", "c")]),
-        ("f'a{b}' 'c{d}' rf'\\{e}'", [
-            ("lit", "a", "a"), ("fmt", "{b}", "b"), ("lit", "c{d}", "c{d}"), ("lit", "\\", "\\"), ("fmt", "{e}", "e"),
-        ]),
+        (
+            "f'a{b}' 'c{d}' rf'\\{e}'",
+            [
+                ("lit", "a", "a"),
+                ("fmt", "{b}", "b"),
+                ("lit", "c{d}", "c{d}"),
+                ("lit", "\\", "\\"),
+                ("fmt", "{e}", "e"),
+            ],
+        ),
         ("(f'a'  # one\n  'b' \\\n  f'{c}')", [("lit", "a", "a"), ("lit", "b", "b"), ("fmt", "{c}", "c")]),
         ("f'{a}' f'{b}'", [("fmt", "{a}", "a"), ("fmt", "{b}", "b")]),
         pytest.param("f'{a['b']}'", [("fmt", "{a['b']}", "a['b']")], marks=PEP_701),
         pytest.param("f'{f'{f'{a}'}'}'", [("fmt", "{f'{f'{a}'}'}", "f'{f'{a}'}'")], marks=PEP_701),
         pytest.param("f'{'\\n'.join(a)}'", [("fmt", "{'\\n'.join(a)}", "'\\n'.join(a)")], marks=PEP_701),
         pytest.param("f'''{\na # }'\n}'''", [("fmt", "{\na # }'\n}", "a")], marks=PEP_701),
-        pytest.param("t'a{b!r:>{w}}'", [("lit", "a", "a"), ("fmt", "{b!r:>{w}}", "b"), ("lit", ">", ">"), ("fmt", "{w}", "w")], marks=PEP_750),
+        pytest.param(
+            "t'a{b!r:>{w}}'",
+            [("lit", "a", "a"), ("fmt", "{b!r:>{w}}", "b"), ("lit", ">", ">"), ("fmt", "{w}", "w")],
+            marks=PEP_750,
+        ),
     ],
-)  # fmt: skip
+)
 def test_pieces_stand_where_they_are_written(literal: str, pieces: list[tuple[str, str, str]]) -> None:
     """Pieces of f-strings have exact places on every version."""
     text = f"é = {literal}"
@@ -99,7 +118,19 @@ def test_expressions_inside_fields_have_exact_places() -> None:
 
 # Property tests
 
-_ESCAPES: Final = ["\\n", "\\\\", "\\'", '\\"', "\\x41", "\\u00e9", "\\U0001f600", "\\N{BULLET}", "\\101", "\\q", "\\\n"]
+_ESCAPES: Final = [
+    "\\n",
+    "\\\\",
+    "\\'",
+    '\\"',
+    "\\x41",
+    "\\u00e9",
+    "\\U0001f600",
+    "\\N{BULLET}",
+    "\\101",
+    "\\q",
+    "\\\n",
+]
 _TEXTS: Final = st.lists(
     st.one_of(
         st.text(st.characters(exclude_characters="\\{}'\"\r\n\0", exclude_categories=["Cs"]), max_size=8),
@@ -109,7 +140,19 @@ _TEXTS: Final = st.lists(
     max_size=6,
 ).map("".join)
 _FIELDS: Final = st.sampled_from(
-    ["{1}", "{ 2 }", "{'s'!r}", "{3:>4}", "{3:>{4}}", "{(5)}", "{'é'}", "{1=}", "{ 1 = }", "{1, 2}", "{[x for x in 'ab']}"]
+    [
+        "{1}",
+        "{ 2 }",
+        "{'s'!r}",
+        "{3:>4}",
+        "{3:>{4}}",
+        "{(5)}",
+        "{'é'}",
+        "{1=}",
+        "{ 1 = }",
+        "{1, 2}",
+        "{[x for x in 'ab']}",
+    ]
 )
 _BODIES: Final = st.lists(st.one_of(_TEXTS, _FIELDS), max_size=5).map("".join)
 _PREFIXES: Final = st.sampled_from(["f", "F", "rf", "fR", "", "r", "u"])
@@ -148,6 +191,14 @@ def test_pieces_concatenate_to_the_run_time_text(literal: str) -> None:
         _check_segments(text, lit)
 
 
+_CONVERSIONS: Final[dict[str | None, Callable[[Any], Any]]] = {
+    "r": repr,
+    "a": ascii,
+    "s": str,
+    None: lambda value: value,
+}
+
+
 def _evaluated(text: str, fact: Any) -> str:
     if fact[0] == "lit":
         return str(fact[3])
@@ -159,7 +210,7 @@ def _evaluated(text: str, fact: Any) -> str:
         assert text[piece[1]] == "{"
         assert text[piece[2] - 1] == "}"
         value = eval(f"({text[piece[3][1] : piece[3][2]]})")  # noqa: S307 (built from constants here)
-        shown = {"r": repr, "a": ascii, "s": str}[piece[4]](value) if piece[4] else value
+        shown = _CONVERSIONS[piece[4]](value)
         result += format(shown, _evaluated(text, ("fstr", 0, 0, piece[5] or ())))
     return result
 

@@ -30,7 +30,8 @@ class BlanketSuppression(Rule[SuppressionUse]):
     Or name what is meant: `# promptopt: ignore[volatile-prefix]`.
 
     ## Silent on
-    Comments with at least one code or name.
+    Comments with at least one code or name. Files of large projects that no prompt needs: those are
+    not read in full.
     """
 
     code = "PO004"

@@ -33,7 +33,7 @@ class UnusedSuppression(Rule[SuppressionUse]):
 
     ## Silent on
     Words of rules that did not run: not selected, or in preview. Comments that silence this rule
-    (`ignore[PO003]`).
+    (`ignore[PO003]`). Files of large projects that no prompt needs: those are not read in full.
 
     ## Fix safety
     Safe: only the comment is deleted. Not offered where some of its words are in use, or where
