@@ -161,14 +161,15 @@ class _Reader:
         return content
 
     def _read(self, path: str) -> bytes:
-        with (self._root / path).open("rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise UnreadableSourceError("not a regular file")
-            if status.st_size > self._max_bytes:
-                size = status.st_size / 1e6
-                raise UnreadableSourceError(f"{size:.0f} MB, above the limit of {self._max_bytes / 1e6:.0f} MB")
-            return file.read()
+        file = self._root / path
+        status = file.stat()
+        # opening a named pipe would wait for a writer
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableSourceError("not a regular file")
+        if status.st_size > self._max_bytes:
+            size, limit = status.st_size / 1e6, self._max_bytes / 1e6
+            raise UnreadableSourceError(f"{size:.0f} MB, above the limit of {limit:.0f} MB")
+        return file.read_bytes()
 
     def release(self, path: str) -> None:
         """Forget the file's bytes."""
@@ -212,26 +213,32 @@ class _Search:
     """Finds files that bear on a request by their bytes."""
 
     def __init__(self, catalogue: SdkCatalogue, config: Config) -> None:
-        self.requests: AbstractSet[str] = catalogue.method_names | {
-            sink.function.rpartition(".")[2] for sink in config.sinks
-        }
+        clients = {symbol for sdk in catalogue.sdks for client in sdk.clients for symbol in client.symbols}
+        self.requests: AbstractSet[str] = catalogue.method_names | set(map(_last_name, clients))
+        self.sinks: AbstractSet[str] = {_last_name(sink.function) for sink in config.sinks}
         roots = "|".join(re.escape(glob).replace(r"\*", r"\w*") for glob in catalogue.packages)
-        self._import = re.compile(
-            rf"^[ \t]*(?:from|import)[ \t]+(?:[\w.]+[ \t]*,[ \t]*)*(?:{roots})\b".encode(), re.MULTILINE
-        )
+        imported = rf"^[ \t]*(?:from|import)[ \t]+(?:[\w.]+[ \t]*,[ \t]*)*(?:{roots})\b"
+        self._import = re.compile(imported.encode(), re.MULTILINE)
         self._root = re.compile(f"(?:{roots})")
-        sinks = "|".join(re.escape(sink.function.rpartition(".")[2]) for sink in config.sinks)
-        self._sink = re.compile(rf"\b(?:{sinks})\b".encode()) if sinks else None
+        paths = {path for sdk in catalogue.sdks for call in sdk.calls for path in call.unmistakable if "." in path}
+        self._requests = [f".{path}".encode() for path in sorted(paths)]
+        self._sinks = [re.compile(rf"\b{re.escape(sink)}\b".encode()) for sink in sorted(self.sinks)]
 
     def is_sdk(self, root: str) -> bool:
         """Whether a top-level module is an SDK."""
         return self._root.fullmatch(root) is not None
 
     def sends(self, content: bytes) -> bool:
-        """Whether the file imports an SDK or mentions a sink."""
-        if self._import.search(content):
-            return True
-        return self._sink is not None and self._sink.search(content) is not None
+        """Whether the file imports an SDK, sends a request of an unmistakable shape, or mentions a sink."""
+        return (
+            self._import.search(content) is not None
+            or any(path in content for path in self._requests)
+            or any(sink.search(content) for sink in self._sinks)
+        )
+
+
+def _last_name(symbol: str) -> str:
+    return re.split("[.:]", symbol)[-1]
 
 
 class _Rounds:
@@ -271,7 +278,7 @@ class _Rounds:
         return parsed
 
     def _follow_leads(self) -> None:
-        finder = LeadFinder(self._search.is_sdk, self._search.requests)
+        finder = LeadFinder(self._search.is_sdk, self._search.requests, self._search.sinks)
         fresh = list(self._collected.modules)
         for _ in range(_LEAD_ROUNDS):
             finder.add(self._collected.modules[path] for path in fresh)

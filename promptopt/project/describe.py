@@ -168,7 +168,11 @@ class Describer:
     def hole(self, hole: Hole) -> Description:
         """A hole's value, by its name where the value itself is not known."""
         description = self.of(hole.value)
-        if description[0] is not Volatility.UNKNOWN or not hole.expression.isidentifier():
+        if description[0] is not Volatility.UNKNOWN:
+            return description
+        if description[1] and _shows_all(hole.value):
+            return description[1][0].volatility, description[1]
+        if not hole.expression.isidentifier():
             return description
         source = self.ev.sources.name(hole.expression)
         if source is None or source.kind not in _NAMEABLE:
@@ -274,6 +278,14 @@ class Describer:
         return level, tuple(
             replace(cause, chain=(*cause.chain, via)) if via not in cause.chain else cause for cause in causes
         )
+
+
+def _shows_all(value: Value) -> bool:
+    """Whether everything a value is made of appears in its text: then it changes at least as often as the
+    parts that are known, whatever the others do."""
+    if isinstance(value, Derived):
+        return value.how in ("json", "join", "repr", "+") and all(_shows_all(one) for one in value.inputs)
+    return isinstance(value, (TextValue, Sequence, MapValue, Volatile, Constant, Member, Parameter, Grown))
 
 
 def location(place: Place) -> Location:

@@ -305,17 +305,29 @@ def _fused(ev: Evaluator, first: Value, last: Value, loop: Loop, frame: Frame, *
 def _fused_items(
     first: Sequence, last: Sequence, source: tuple[str, Value, str], place: Place, *, grows: bool
 ) -> Value:
-    head = _common(first.items, last.items)
-    if head < len(first.items):
-        if head == 0 and first.items:
-            return alternatives("loop", (last, first))
-        tail = last.items[head:]
-        return Sequence(first.kind, (*first.items[:head], EitherItems("loop", (tail, first.items[head:]))), last.order)
+    kept = _aligned(first.items, last.items)
+    if kept is None:
+        return alternatives("loop", (last, first))
+    head = len(first.items)
     added = tuple(item for item in last.items[head:] if not (isinstance(item, AgainItems) and item.loop == place))
-    if not added:
-        return last if len(last.items) > head else first
-    again = AgainItems(source[0], source[1], source[2], added, place, grows)
-    return Sequence(first.kind, (*first.items, again), first.order or last.order, first.place)
+    again = (AgainItems(source[0], source[1], source[2], added, place, grows),) if added else ()
+    return Sequence(first.kind, (*kept, *again), first.order or last.order, first.place)
+
+
+def _aligned(first: Items, last: Items) -> Items | None:
+    """The items of before the loop, each either as it was or as a round has replaced it; None where a
+    round does more than replace elements and add some."""
+    if len(last) < len(first):
+        return None
+    kept: list[Item] = []
+    for before, after in zip(first, last, strict=False):
+        if before is after or before == after:
+            kept.append(before)
+        elif isinstance(before, Value) and isinstance(after, Value):
+            kept.append(alternatives("loop", (after, before)))
+        else:
+            return None
+    return tuple(kept)
 
 
 def _common(a: tuple[object, ...], b: tuple[object, ...]) -> int:

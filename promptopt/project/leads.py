@@ -39,13 +39,15 @@ class LeadFinder:
     """Finds the leads of modules as they come in.
 
     A function leads to a request if it, or anything defined in it, calls a name imported from an SDK,
-    calls by one of the names `requests` in a file that imports an SDK, or calls by a distinctive name
-    that leads to a request itself. A class does if a method or a base does, a variable of a module if
-    it is assigned from such a call. `is_sdk` tells whether a top-level module is an SDK.
+    calls by one of the names `requests` in a file that imports an SDK, calls by one of the names
+    `sinks`, or calls by a distinctive name that leads to a request itself. A class does if a method or
+    a base does, a variable of a module if it is assigned from such a call. `is_sdk` tells whether a
+    top-level module is an SDK.
     """
 
     is_sdk: Callable[[str], bool]
     requests: AbstractSet[str]
+    sinks: AbstractSet[str] = frozenset()
     _users: defaultdict[str, list[Module]] = field(default_factory=lambda: defaultdict(list))
     _names: set[str] = field(default_factory=set)
     _members: set[tuple[str, str]] = field(default_factory=set)
@@ -77,7 +79,7 @@ class LeadFinder:
         aliases = {
             alias for root, _, alias, level in module.imports if not level and self.is_sdk(root.partition(".")[0])
         }
-        return aliases | self.requests if aliases else frozenset()
+        return aliases | self.requests | self.sinks if aliases else self.sinks
 
     def _lead(self, module: Module, name: str) -> list[str]:
         """Note what leads to calls by `name` in a module; returns the distinctive names that are new."""

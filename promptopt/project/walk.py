@@ -42,13 +42,10 @@ def walk(root: Path, config: Config, faults: list[Fault] | None = None, *, folde
     Left out are what `.gitignore` files exclude (those above `root` in the same repository too),
     `EXCLUDED_FOLDERS`, virtual environments, and what the configuration's `include` and `exclude`
     leave out. Links to folders are not followed. Folders that cannot be listed are added to `faults`.
+    A `folder` is walked even if an ignore file covers it.
     """
     prefix = f"{folder}/" if folder else ""
-    ignores = _inherited(root)
-    parts = folder.split("/") if folder else []
-    for above in ("".join(f"{part}/" for part in parts[:count]) for count in range(len(parts))):
-        spec = _read_spec(root / above / ".gitignore")
-        ignores += [_Ignore(spec, above)] if spec else []
+    ignores = [ignore for ignore in (*_inherited(root), *_above(root, folder)) if not ignore.covers(folder)]
     return sorted(_files(root, prefix, ignores, Selection(root, config), [] if faults is None else faults))
 
 
@@ -84,6 +81,12 @@ class _Ignore:
     def verdict(self, path: str) -> bool | None:
         return self.spec.check_file(self.above + path[len(self.prefix) :]).include
 
+    def covers(self, folder: str) -> bool:
+        """Whether it ignores a folder or one around it."""
+        parts = folder.split("/") if folder else []
+        around = ("".join(f"{part}/" for part in parts[: count + 1]) for count in range(len(parts)))
+        return any(self.verdict(path) for path in around if len(path) > len(self.prefix))
+
 
 def _spec(patterns: Sequence[str]) -> GitIgnoreSpec | None:
     if not patterns:
@@ -117,6 +120,16 @@ def _inherited(root: Path) -> list[_Ignore]:
             below = root.relative_to(folder).as_posix()
             result.append(_Ignore(spec, above="" if below == "." else f"{below}/"))
     return result
+
+
+def _above(root: Path, folder: str) -> Iterator[_Ignore]:
+    """Ignore files from `root` down to the folder around `folder`."""
+    parts = folder.split("/") if folder else []
+    for count in range(len(parts)):
+        prefix = "".join(f"{part}/" for part in parts[:count])
+        spec = _read_spec(root / prefix / ".gitignore")
+        if spec is not None:
+            yield _Ignore(spec, prefix)
 
 
 def _files(root: Path, prefix: str, ignores: list[_Ignore], chosen: Selection, faults: list[Fault]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from promptopt.prompt import (
     flatten,
     text_length,
 )
+from promptopt.source import Location
 
 TOOLS: Final = "tools"
 """Role of the stretches that hold tool definitions."""
@@ -59,7 +60,7 @@ class Break:
 
     `position` is its stretch's index in `Layout.items`. `characters` of constant text stand behind it
     up to the conversation or the newest user message, `within` of them in its own stretch.
-    `conversations` are the known histories behind it.
+    `conversations` are the known histories behind it that are read again because of it.
     """
 
     interpolation: Interpolation
@@ -171,13 +172,27 @@ def _breaks(items: tuple[Item, ...], prompt_size: int) -> list[Break]:
             continue
         inner, length = _breaks_in(message, first)
         found += [
-            Break(part, message[0].role, position, behind + after, within, conversations)
+            Break(part, message[0].role, position, behind + after, within, _reread(conversations, part))
             for part, position, after, within in inner
             if estimate_tokens(after) >= least
         ]
         if message[0].certain and estimate_tokens(length) >= least:
             behind += length
     return found[::-1]
+
+
+def _reread(conversations: tuple[History, ...], part: Interpolation) -> tuple[History, ...]:
+    """The conversations that are read again because of a value: one that grows in a loop is not where
+    the value was made before the loop."""
+    return tuple(one for one in conversations if one.grows_in != "loop" or _made_inside(part, one.location))
+
+
+def _made_inside(part: Interpolation, loop: Location | None) -> bool:
+    if loop is None:
+        return True
+    places = [place for cause in part.causes for place in cause.chain]
+    places += [part.location] if part.location is not None else []
+    return any(place.path == loop.path and loop.span.start <= place.span.start <= loop.span.end for place in places)
 
 
 def _messages(items: tuple[Item, ...]) -> Iterator[tuple[int, tuple[Stretch, ...] | History]]:
