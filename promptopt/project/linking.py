@@ -231,8 +231,8 @@ class _Linker:
         shape = site.shape
         if shape.history == "server" and self._passes_history(site):
             yield History("server", (), "", location(site.place))
-        given = builder.messages(slots.messages)
-        yield from given
+        listed = shape.messages[:1] == ("messages",)
+        yield from builder.conversation(slots.messages) if listed else builder.messages(slots.messages)
         if shape.history == "agent":
             yield History("agent", (), "", location(site.place))
         yield from builder.messages(slots.input)

@@ -379,6 +379,8 @@ def item(ev: Evaluator, base: Value, key: Value, place: Place | None) -> Value:
         return found if found is not None else element(ev, base, place)
     if isinstance(base, Alternatives):
         return _over_alternatives(ev, base, lambda one: item(ev, one, key, place))
+    if isinstance(base, Volatile) and isinstance(name, str):
+        return narrowed(ev, base, name, place)
     if isinstance(base, (Volatile, External, ClassValue, Function, TextValue)):
         return base if not isinstance(base, TextValue) else Derived("index", (base, key), place)
     if isinstance(base, Grown):
@@ -450,7 +452,7 @@ def cut(ev: Evaluator, base: Value, bounds: tuple[Value | None, ...], place: Pla
         return Derived("slice", (base,), place)
     if isinstance(base, Alternatives):
         return _over_alternatives(ev, base, lambda one: cut(ev, one, bounds, place))
-    if isinstance(base, Volatile):
+    if isinstance(base, Volatile) or (isinstance(base, Derived) and base.how == "tokens"):
         return base
     return Member(base, "", "slice", place)
 
