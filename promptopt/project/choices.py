@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from promptopt.project.values import Alternatives, EitherItems, Item, Items, Sequence, Unknown, Value
+from promptopt.project.values import (
+    Alternatives,
+    EitherItems,
+    Item,
+    Items,
+    Member,
+    Parameter,
+    Sequence,
+    Splice,
+    Unknown,
+    Value,
+    Volatile,
+)
 
 MAX_CHOICES: Final = 6
 """Requests that one list of messages stands for; what would exceed them stays undecided."""
@@ -14,18 +26,30 @@ def choices(value: Value | None) -> tuple[Value | None, ...]:
     """The lists that a slot's value stands for, one for each way its conditions may go.
 
     Messages that are only there or not stay in one list, as messages that may be missing; lists that
-    are shortened copies of others are left out.
+    are shortened copies of others are left out. The list with most of a conversation comes first.
     """
     if isinstance(value, Alternatives) and any(isinstance(one, Sequence) for one in value.values):
-        known = [one for one in value.values if not isinstance(one, Unknown)]
-        found = [inner for one in known for inner in choices(one)]
+        known = [one for one in value.values if not isinstance(one, Unknown) and not _is_empty(one)]
+        found = [inner for one in known for inner in choices(_as_list(one))]
         return tuple(found) if len(found) <= MAX_CHOICES else (value,)
     if not isinstance(value, Sequence):
         return (value,)
     runs = _runs(value.items)
     if len(runs) == 1:
         return (value,)
-    return tuple(Sequence(value.kind, run, value.order, value.place) for run in runs)
+    longest_first = sorted(runs, key=lambda run: -sum(not isinstance(item, Value) for item in run))
+    return tuple(Sequence(value.kind, run, value.order, value.place) for run in longest_first)
+
+
+def _is_empty(value: Value) -> bool:
+    """Whether a value is the empty list that stands in where there is no conversation yet."""
+    return isinstance(value, Sequence) and not value.items
+
+
+def _as_list(value: Value) -> Value:
+    """What may also be a list is one: an attribute or stored value whose default is `[]`."""
+    opaque = isinstance(value, (Volatile, Member, Parameter))
+    return Sequence("list", (Splice(value, getattr(value, "place", None)),)) if opaque else value
 
 
 def _runs(items: Items) -> list[Items]:
