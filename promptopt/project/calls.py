@@ -309,6 +309,8 @@ def _volatile_method(
         return members.formatted(ev, base, name, directives, place, frame)
     if ev.sources.sizes(name):
         return Derived("size", (base,), place)
+    if name in ("get", "pop") and arguments.positional:
+        return members.item(ev, base, ev.force(arguments.positional[0]), place)
     return members.narrowed(ev, base, name, place)
 
 

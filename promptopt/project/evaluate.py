@@ -329,6 +329,8 @@ def _name(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
     value = ev.name(e[3], frame, position)
     if isinstance(value, Unknown) and value.name is None:
         return Unknown(value.why, (value,), e[3], ev.place(e, frame))
+    if isinstance(value, External):
+        return members.external(ev, value.dotted, ev.place(e, frame), frame)
     return value
 
 

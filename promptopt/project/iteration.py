@@ -155,25 +155,66 @@ def _generate(
         if body[1] is None:
             return (value,), None
         return (Sequence("tuple", (ev.evaluate(body[1], frame, position), value)),), None
-    target, iterable, tests = generators[0]
-    over = ev.evaluate(iterable, frame, position)
+    comprised = _Comprised(ev, body, generators, frame, position)
+    over = ev.evaluate(generators[0][1], frame, position)
     order = over.order if isinstance(over, Sequence) else None
-    elements = known_items(over)
-    items: list[Item] = []
-    if elements is not None:
-        for one in elements:
-            inner = _bound(ev, target, one, frame)
-            kept = _kept(ev, tests, inner, position)
-            if kept is False:
-                continue
-            run, further = _generate(ev, body, generators[1:], inner, position)
-            order = order or further
-            items.extend(run if kept else (EitherItems("filter", (run, ())),))
-        return tuple(items), order
-    inner = _bound(ev, target, element(ev, over, ev.place(iterable, frame)), frame)
-    run, further = _generate(ev, body, generators[1:], inner, position)
-    label = ev.text(ev.place(iterable, frame))
-    return (AgainItems(ev.text(ev.place(target, frame)), over, label, run),), order or further
+    items = known_items(over)
+    if items is None and isinstance(over, Sequence) and order is None and len(over.items) <= MAX_UNROLLED:
+        made = comprised.items(over.items)
+    else:
+        made = comprised.items(tuple(items) if items is not None else (Splice(over, comprised.place),))
+    return made, order or comprised.order
+
+
+class _Comprised:
+    """The outermost `for` of a comprehension, computed item by item."""
+
+    def __init__(
+        self,
+        ev: Evaluator,
+        body: tuple[Expression, Expression | None],
+        generators: tuple[tuple[Expression, Expression, tuple[Expression, ...]], ...],
+        frame: Frame,
+        position: int,
+    ) -> None:
+        self.ev = ev
+        self.body = body
+        (self.target, iterable, self.tests), *inner = generators
+        self.inner = tuple(inner)
+        self.frame = frame
+        self.position = position
+        self.place = ev.place(iterable, frame)
+        self.order: Volatile | None = None
+
+    def items(self, items: Items) -> Items:
+        """What the items of the iterable become."""
+        return tuple(made for item in items for made in self._item(item))
+
+    def _item(self, item: Item) -> Items:
+        if isinstance(item, EitherItems):
+            return (item._replace(alternatives=tuple(self.items(run) for run in item.alternatives)),)
+        if isinstance(item, AgainItems):
+            return (item._replace(items=self.items(item.items)),)
+        if isinstance(item, Splice):
+            return self._repeated(item)
+        kept, run = self._round(item)
+        return run if kept else () if kept is False else (EitherItems("filter", (run, ())),)
+
+    def _repeated(self, item: Splice) -> Items:
+        place = item.place or self.place
+        kept, run = self._round(element(self.ev, item.value, place))
+        variable, label = self.ev.text(self.ev.place(self.target, self.frame)), self.ev.text(place)
+        return () if kept is False else (AgainItems(variable, item.value, label, run),)
+
+    def _round(self, value: Value) -> tuple[bool | None, Items]:
+        """Whether an element passes the tests, and what the body makes of it."""
+        frame = _bound(self.ev, self.target, value, self.frame)
+        kept = _kept(self.ev, self.tests, frame, self.position)
+        if kept is False:
+            return kept, ()
+        run, order = _generate(self.ev, self.body, self.inner, frame, self.position)
+        self.order = self.order or order
+        return kept, run
 
 
 def _kept(ev: Evaluator, tests: tuple[Expression, ...], frame: Frame, position: int) -> bool | None:

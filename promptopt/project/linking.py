@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptopt.project import hooks, members
 from promptopt.project.callers import Callers, CallSite
+from promptopt.project.choices import choices
 from promptopt.project.describe import Describer, location
 from promptopt.project.evaluate import FUEL, Evaluator
 from promptopt.project.frames import Frame
@@ -148,9 +149,10 @@ class _Linker:
             if wider:
                 queue.extend(wider[: MAX_PROMPTS - made])
                 continue
-            for prompt in variants(self._build(site, slots, chain, hooked)):
-                made += 1
-                yield self._name(prompt)
+            for messages in choices(slots.messages):
+                for prompt in variants(self._build(site, replace(slots, messages=messages), chain, hooked)):
+                    made += 1
+                    yield self._name(prompt)
 
     def _frame(self, chain: _Chain) -> Frame:
         """The site's frame with its parameters bound along the chain."""
@@ -229,8 +231,8 @@ class _Linker:
         shape = site.shape
         if shape.history == "server" and self._passes_history(site):
             yield History("server", (), "", location(site.place))
-        given = builder.messages(slots.messages)
-        yield from given
+        listed = shape.messages[:1] == ("messages",)
+        yield from builder.conversation(slots.messages) if listed else builder.messages(slots.messages)
         if shape.history == "agent":
             yield History("agent", (), "", location(site.place))
         yield from builder.messages(slots.input)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from promptopt.project import strings
 from promptopt.project.frames import Frame
 from promptopt.project.iteration import element, known_items
 from promptopt.project.values import (
@@ -372,10 +375,12 @@ def item(ev: Evaluator, base: Value, key: Value, place: Place | None) -> Value:
     if isinstance(base, MapValue):
         return _map_item(ev, base, name, key, place)
     if isinstance(base, Sequence) and isinstance(name, int):
-        found = _sequence_item(base, name)
+        found = _sequence_item(base, name, ev.text(place))
         return found if found is not None else element(ev, base, place)
     if isinstance(base, Alternatives):
         return _over_alternatives(ev, base, lambda one: item(ev, one, key, place))
+    if isinstance(base, Volatile) and isinstance(name, str):
+        return narrowed(ev, base, name, place)
     if isinstance(base, (Volatile, External, ClassValue, Function, TextValue)):
         return base if not isinstance(base, TextValue) else Derived("index", (base, key), place)
     if isinstance(base, Grown):
@@ -396,15 +401,34 @@ def _map_item(ev: Evaluator, base: MapValue, name: object, key: Value, place: Pl
     return Member(base.rest[0], str(name), "item", place) if base.rest else Unknown("key", name=str(name))
 
 
-def _sequence_item(base: Sequence, index: int) -> Value | None:
-    items: list[Item] = list(base.items)
-    run = items[: index + 1] if index >= 0 else items[index:]
-    if len(run) < (index + 1 if index >= 0 else -index) or base.order is not None:
+def _sequence_item(base: Sequence, index: int, label: str) -> Value | None:
+    """The element at an index; None where what stands before it is not known to the element."""
+    if base.order is not None:
         return None
-    if all(isinstance(one, Value) for one in run):
-        found = items[index]
-        return found if isinstance(found, Value) else None
-    return None
+    backwards = index < 0
+    ways = _at(base.items[::-1] if backwards else base.items, -1 - index if backwards else index, backwards)
+    found = list(islice(ways, MAX_DISPATCH + 1))
+    known = tuple(one for one in found if one is not None)
+    if not known or len(found) > MAX_DISPATCH or len(known) < len(found):
+        return None
+    return alternatives(label, known)
+
+
+def _at(items: tuple[Item, ...], index: int, backwards: bool) -> Iterator[Value | None]:
+    """What may stand `index` elements on: one value for each way through the choices; a way that ends early has
+    none, and one that meets items of unknown number gives None."""
+    for place, one in enumerate(items):
+        if isinstance(one, EitherItems):
+            for run in one.alternatives:
+                yield from _at(((run[::-1] if backwards else run) + items[place + 1 :]), index, backwards)
+            return
+        if not isinstance(one, Value):
+            yield None
+            return
+        if index == 0:
+            yield one
+            return
+        index -= 1
 
 
 def cut(ev: Evaluator, base: Value, bounds: tuple[Value | None, ...], place: Place | None) -> Value:
@@ -423,10 +447,12 @@ def cut(ev: Evaluator, base: Value, bounds: tuple[Value | None, ...], place: Pla
         whole = plain(base)
         if whole is not None and all(key is None or isinstance(key, int) for key in keys):
             return literal(whole[slice(*keys)], place)
+        if keys[0] in (None, 0) and len(keys) > 1 and keys[1] is not None and keys[2:] in ((), (None,)):
+            return strings.shortened(base, keys[1] if isinstance(keys[1], int) else None)
         return Derived("slice", (base,), place)
     if isinstance(base, Alternatives):
         return _over_alternatives(ev, base, lambda one: cut(ev, one, bounds, place))
-    if isinstance(base, Volatile):
+    if isinstance(base, Volatile) or (isinstance(base, Derived) and base.how == "tokens"):
         return base
     return Member(base, "", "slice", place)
 

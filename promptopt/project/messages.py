@@ -60,6 +60,7 @@ from promptopt.prompt import (
     Tool,
     ToolList,
     Volatility,
+    flatten,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
 _MEDIA: Final = ("image", "audio", "file", "video", "document")
 _ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "bot": "assistant", "function": "tool"}
 _KNOWN_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool"})
+_OPAQUE: Final = (Volatile, Member, Unknown, Parameter, Grown)
+_TURNS: Final = frozenset({"conversation-history", "growing-list", "agent-state"})
 _MAX_TOOL_TEXT: Final = 200
 
 
@@ -141,6 +144,8 @@ class MessageBuilder:
             return self._block_items(content)
         if isinstance(content, Constant) and content.value is None:
             return ()
+        if isinstance(content, Alternatives) and any(isinstance(one, (Sequence, MapValue)) for one in content.values):
+            return max((self.blocks(one, place) for one in content.values), key=_block_weight)
         where = location(place) if place is not None else None
         return (Block(self.parts(content, place), None, where),)
 
@@ -192,6 +197,12 @@ class MessageBuilder:
         return CacheMarker(ttl, location(place) if place is not None else None)
 
     # Messages
+
+    def conversation(self, value: Value | None) -> tuple[Message | History, ...]:
+        """The value of a slot that takes nothing but a list of messages."""
+        if isinstance(value, _OPAQUE):
+            return (self._history(value, _place(value)),)
+        return self.messages(value)
 
     def messages(self, value: Value | None, role: str = "user") -> tuple[Message | History, ...]:
         """A slot's value as messages; text stands for one message of `role`."""
@@ -286,7 +297,7 @@ class MessageBuilder:
             known = any(isinstance(one, History) and one.known for one in self._items(value.items, "user"))
             return History("parameter", (), words, where, known)
         _, causes = self.describer.of(value)
-        known = any(cause.kind in ("conversation-history", "growing-list") for cause in causes)
+        known = any(cause.kind in _TURNS for cause in causes)
         return History("parameter" if known else "unknown", (), words, where, known)
 
     def _message(self, item: Value, role: str) -> tuple[Message | History, ...]:
@@ -416,13 +427,13 @@ class MessageBuilder:
 
 
 def _weight(messages: tuple[Message | History, ...]) -> int:
-    return sum(
-        len(part.value) if isinstance(part, Text) else 1
-        for message in messages
-        if isinstance(message, Message)
-        for block in message.blocks
-        for part in block.parts
-    ) + len(messages)
+    return len(messages) + sum(_block_weight(message.blocks) for message in messages if isinstance(message, Message))
+
+
+def _block_weight(blocks: tuple[Block, ...]) -> int:
+    """How much is known of a message's content: constant characters, then parts."""
+    parts = [part for block in blocks for part in flatten(block.parts)]
+    return sum(len(part.value) if isinstance(part, Text) else 1 for part in parts)
 
 
 def _uncertain(message: Message | History) -> Message | History:

@@ -62,6 +62,8 @@ def call_unknown(
         return strings.join(base, ev.force(arguments.positional[0]), place, ev.text(place))
     if name == "get" and arguments.positional:
         return _get_unknown(ev, base, arguments, place)
+    if name in ("encode", "decode") and len(arguments.positional) == 1:
+        return _tokens(ev, base, name, arguments, place)
     owner = members.identifier(base)
     source = ev.sources.member(owner, name) if owner is not None else None
     if source is not None:
@@ -74,6 +76,16 @@ def call_unknown(
     if ev.sources.passes_method(name):
         return Derived(name, (base, *everything(ev, arguments)), place)
     return Member(Member(base, name, "attribute", place), "", "call", place)
+
+
+def _tokens(ev: Evaluator, base: Value, name: str, arguments: Arguments, place: Place) -> Value:
+    """A tokenizer's `encode` and `decode`: text that is cut to a number of tokens stays the text."""
+    given = ev.force(arguments.positional[0])
+    if name == "encode":
+        return Derived("tokens", (given, base), place)
+    if isinstance(given, Derived) and given.how == "tokens":
+        return given.inputs[0]
+    return Derived("decode", (base, given), place)
 
 
 def everything(ev: Evaluator, arguments: Arguments) -> tuple[Value, ...]:

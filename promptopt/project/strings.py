@@ -371,6 +371,22 @@ def strip(text: TextValue, characters: str | None, sides: str) -> Value:
     return TextValue(tuple(p for p in pieces if not (isinstance(p, Literal) and not p.value)))
 
 
+def shortened(text: TextValue, length: int | None) -> Value:
+    """`text[:length]`: constant text up to the length, gaps counting as nothing; where the length is not known
+    or counts from the end, nothing is known to be cut off."""
+    if length is None or length < 0:
+        return text
+    pieces: list[Piece] = []
+    for piece in text.pieces:
+        if isinstance(piece, Literal):
+            piece = _part(piece, piece.value[:length], 0)
+            length -= len(piece.value)
+        pieces.append(piece)
+        if length <= 0:
+            break
+    return TextValue(tuple(pieces))
+
+
 def repeat(text: TextValue, times: int) -> Value:
     """`text * times`."""
     size = sum(len(piece.value) for piece in text.pieces if isinstance(piece, Literal))

@@ -431,11 +431,26 @@ def _alike(a: Any, b: Any) -> bool:
 
 def _join_sequences(condition: str, values: list[Sequence]) -> Value:
     runs = [value.items for value in values]
+    if _is_record(values):
+        columns = zip(*runs, strict=True)
+        items = tuple(alternatives(condition, tuple(one for one in column if isinstance(one, Value))) for column in columns)
+        return Sequence("tuple", items, None, values[0].place)
     head, tail = _shared(runs)
     middle = tuple(run[head : len(run) - tail] for run in runs)
     items = (*runs[0][:head], EitherItems(condition, middle), *runs[0][len(runs[0]) - tail :])
     order = next((value.order for value in values if value.order), None)
     return Sequence(values[0].kind, items, order, values[0].place)
+
+
+def _is_record(values: list[Sequence]) -> bool:
+    """Whether the values are tuples of one shape, such as what a function returns as `count, messages`. Pairs that
+    start with different texts are kept apart: messages written as `("system", text)`."""
+    if any(value.kind != "tuple" or value.order is not None for value in values):
+        return False
+    if any(not isinstance(item, Value) for value in values for item in value.items):
+        return False
+    heads = {plain(value.items[0]) for value in values if value.items and isinstance(value.items[0], Value)}
+    return len({len(value.items) for value in values}) == 1 and (len(heads) == 1 or not heads - {None})
 
 
 def _join_texts(condition: str, values: list[TextValue]) -> Value:
