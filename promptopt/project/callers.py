@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MAX_CANDIDATES: Final = 200
 MAX_SITES: Final = 24
 MAX_DEFINERS: Final = 3
-"""Classes that may define a method for it to be recognised by name alone."""
+"""Class hierarchies that may define a method for it to be recognised by name alone."""
 
 COMMON_NAMES: Final = frozenset(
     {"get", "run", "call", "create", "invoke", "ainvoke", "execute", "process", "handle", "send", "start", "load"}
@@ -71,7 +71,9 @@ class Callers:
         self.ev = ev
         self._by_name: dict[str, list[tuple[ScopeRef, int]]] | None = None
         self._passed: dict[str, list[tuple[ScopeRef, int, int]]] = {}
-        self._definers: dict[str, int] = {}
+        self._definers: dict[str, list[ScopeRef]] = {}
+        self._families: dict[str, int] = {}
+        self._roots: dict[ScopeRef, ScopeRef] = {}
         self._sites: dict[ScopeRef, tuple[CallSite, ...]] = {}
         self._passing: dict[tuple[ScopeRef, str, ScopeRef, int], Value | None] = {}
 
@@ -131,10 +133,9 @@ class Callers:
             for path, module in self.ev.world.modules.items():
                 for name, sites in module.calls_by_name.items():
                     self._by_name.setdefault(name, []).extend((ScopeRef(path, s), c) for s, c in sites)
-                for scope in module.scopes:
+                for number, scope in enumerate(module.scopes):
                     if scope.kind == "function":
-                        last = scope.name.rpartition(".")[2]
-                        self._definers[last] = self._definers.get(last, 0) + 1
+                        self._definers.setdefault(scope.name.rpartition(".")[2], []).append(ScopeRef(path, number))
             self._index_passed(self._by_name)
         return self._by_name
 
@@ -217,12 +218,41 @@ class Callers:
         return Confidence.EXACT if members.constructor(self.ev, cls) == ref else None
 
     def _by_method_name(self, ref: ScopeRef, value: Value) -> Confidence | None:
+        """A method of a receiver of unknown type. Where one class hierarchy alone has a method of that
+        name, the call goes through its interface."""
         name = self.ev.scope(ref).name.rpartition(".")[2]
-        if name in COMMON_NAMES or self._definers.get(name, 0) > MAX_DEFINERS or self.ev.self_of(ref) is None:
+        if name in COMMON_NAMES or self.ev.self_of(ref) is None:
             return None
+        families = self._hierarchies(name)
         base = value.base if isinstance(value, Member) else value
         known = (ModuleValue, External, CallResult, Constant, ClassValue)
-        return None if isinstance(base, known) else Confidence.NAME
+        if families > MAX_DEFINERS or isinstance(base, known):
+            return None
+        return Confidence.HIERARCHY if families == 1 else Confidence.NAME
+
+    def implementations(self, ref: ScopeRef) -> int:
+        """How many classes of a method's hierarchy define it."""
+        self._index()
+        name, root = self.ev.scope(ref).name.rpartition(".")[2], self._root(ref)
+        return sum(1 for one in self._definers.get(name, ()) if self._root(one) == root)
+
+    def _hierarchies(self, name: str) -> int:
+        """How many unrelated classes and functions define a name."""
+        found = self._families.get(name)
+        if found is None:
+            definers = self._definers.get(name, [])
+            found = self._families[name] = len({self._root(ref) for ref in definers})
+        return found
+
+    def _root(self, ref: ScopeRef) -> ScopeRef:
+        """The topmost class of the hierarchy that a method belongs to; the function itself elsewhere."""
+        found = self._roots.get(ref)
+        if found is None:
+            parent = self.ev.parent(ref)
+            is_method = parent is not None and self.ev.scope(parent).kind == "class"
+            found = members.ancestry(self.ev, ClassValue(parent))[-1].scope if parent and is_method else ref
+            self._roots[ref] = found
+        return found
 
     def _arity(self, ref: ScopeRef, fact: tuple[object, ...]) -> bool:
         params = self.ev.scope(ref).params[1:]

@@ -23,7 +23,7 @@ from typing import Final
 
 from promptopt.config import Config
 from promptopt.project.imports import ImportIndex
-from promptopt.project.leads import LeadFinder, Leads
+from promptopt.project.leads import LeadFinder, Leads, is_telling
 from promptopt.project.walk import Fault, Selection, walk
 from promptopt.readers.facts import Module
 from promptopt.readers.packing import pack
@@ -40,8 +40,6 @@ _KEPT_BYTES: Final = 64_000_000
 """Bytes of unparsed files that are kept between rounds; what exceeds them is read again."""
 _LEAD_ROUNDS: Final = 4
 _IMPORT_ROUNDS: Final = 5
-_COMMON_SHARE: Final = 0.1
-_COMMON_FILES: Final = 30
 _NO_WORD: Final = bytes(c if chr(c).isalnum() or c == 0x5F or c > 0x7F else 0x20 for c in range(256))
 
 
@@ -242,17 +240,19 @@ def _last_name(symbol: str) -> str:
 
 
 class _Rounds:
-    """The rounds of collecting; `rest` are the files not parsed so far."""
+    """The rounds of collecting; `_rest` are the files not parsed so far."""
 
     def __init__(self, reader: _Reader, search: _Search, collected: Collected) -> None:
         self._reader = reader
         self._search = search
         self._collected = collected
         self._rest: dict[str, None] = {}
+        self._files = 0
 
     def run(self, project: Mapping[str, None], named: Iterable[str]) -> None:
         """All rounds over the files of the project."""
         senders, size = [], 0
+        self._files = len(project)
         for path in project:
             content = self._reader.content(path)
             if content is None:
@@ -278,7 +278,8 @@ class _Rounds:
         return parsed
 
     def _follow_leads(self) -> None:
-        finder = LeadFinder(self._search.is_sdk, self._search.requests, self._search.sinks)
+        search = self._search
+        finder = LeadFinder(search.is_sdk, search.requests, search.sinks, self._files)
         fresh = list(self._collected.modules)
         for _ in range(_LEAD_ROUNDS):
             finder.add(self._collected.modules[path] for path in fresh)
@@ -305,9 +306,8 @@ class _Rounds:
             if any(not members[module].isdisjoint(words) for module in members.keys() & words):
                 by_member.add(path)
         counts = Counter(name for found in mentions.values() for name in found)
-        limit = max(_COMMON_FILES, _COMMON_SHARE * (len(self._rest) + len(self._collected.modules)))
-        distinctive = {name for name, count in counts.items() if count <= limit}
-        return [path for path in self._rest if path in by_member or not distinctive.isdisjoint(mentions.get(path, ()))]
+        telling = {name for name, count in counts.items() if is_telling(name.decode(), count, self._files)}
+        return [path for path in self._rest if path in by_member or not telling.isdisjoint(mentions.get(path, ()))]
 
     def _follow_imports(self) -> None:
         fresh = list(self._collected.modules)

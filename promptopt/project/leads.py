@@ -24,6 +24,17 @@ COMMON_NAMES: Final = frozenset(
 """Names too common to say anything by themselves; they count together with their module's name."""
 
 _SHORTEST: Final = 4
+_RARE: Final = 25
+"""Files that may mention a name in projects of any size."""
+
+
+def is_telling(name: str, mentions: int, files: int) -> bool:
+    """Whether a name that `mentions` of `files` files mention says anything about them.
+
+    A plain word (`count`, `chat`) may be anybody's; a name of several words is rarely two things.
+    """
+    share = 0.03 if name.isalpha() and name.islower() else 0.1
+    return mentions <= max(_RARE, share * files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +53,13 @@ class LeadFinder:
     calls by one of the names `requests` in a file that imports an SDK, calls by one of the names
     `sinks`, or calls by a distinctive name that leads to a request itself. A class does if a method or
     a base does, a variable of a module if it is assigned from such a call. `is_sdk` tells whether a
-    top-level module is an SDK.
+    top-level module is an SDK, `files` is the size of the project.
     """
 
     is_sdk: Callable[[str], bool]
     requests: AbstractSet[str]
     sinks: AbstractSet[str] = frozenset()
+    files: int = 0
     _users: defaultdict[str, list[Module]] = field(default_factory=lambda: defaultdict(list))
     _names: set[str] = field(default_factory=set)
     _members: set[tuple[str, str]] = field(default_factory=set)
@@ -64,8 +76,10 @@ class LeadFinder:
                 pending += self._lead(module, name)
         while pending:
             name = pending.pop()
-            for module in self._users[name]:
-                pending += self._lead(module, name)
+            users = self._users[name]
+            if is_telling(name, len(users), self.files):
+                for module in users:
+                    pending += self._lead(module, name)
 
     def take(self) -> Leads:
         """The leads found since the last time."""

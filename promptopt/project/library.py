@@ -240,6 +240,21 @@ def _getattr(site: _Site) -> Value:
     return found if default is NONE else alternatives(site.ev.text(site.place), (found, default))
 
 
+def _import_module(site: _Site) -> Value:
+    """A module that is imported by its name at run time, in the project or a library."""
+    name = site.given(0, "name")
+    options = name.values if isinstance(name, strings.Alternatives) else (name,)
+    found = []
+    for option in options:
+        text = plain(option) if option is not None else None
+        if text is None:
+            return CallResult(site.dotted, site.arguments, site.place)
+        level = len(text) - len(text.lstrip("."))
+        binding = (text.lstrip("."), None, text, level)
+        found.append(site.ev.world.imported(site.place.path, binding, site.ev))
+    return alternatives("import_module", tuple(found))
+
+
 def _json(site: _Site) -> Value:
     given = site.given(0, "obj")
     if given is None:
@@ -355,6 +370,8 @@ _FUNCTIONS: Final[dict[str, Callable[[_Site], Value]]] = {
     "builtins.map": _map,
     "builtins.filter": _filter,
     "builtins.getattr": _getattr,
+    "builtins.__import__": _import_module,
+    "importlib.import_module": _import_module,
     "builtins.format": _format,
     "builtins.next": _next,
     "builtins.open": _opened,

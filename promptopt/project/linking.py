@@ -16,6 +16,7 @@ from promptopt.project.choices import choices
 from promptopt.project.describe import Describer, location
 from promptopt.project.evaluate import FUEL, Evaluator
 from promptopt.project.frames import Frame
+from promptopt.project.interfaces import Interfaces, passes_on
 from promptopt.project.messages import MessageBuilder
 from promptopt.project.needs import open_parameters
 from promptopt.project.requests import Requests, Site, Slots
@@ -122,19 +123,29 @@ class _Linker:
         self.callers = Callers(self.ev)
         self.describer = Describer(self.ev, self.callers)
         self.requests = Requests(self.ev, self.callers)
+        self.interfaces = Interfaces(self.callers)
         self.names: dict[str, int] = {}
 
     def run(self) -> Linked:
         prompts: list[Prompt] = []
         calls: dict[object, Call] = {}
         hooked = hooks.find(self.ev)
-        for site in list(self.requests.sites()):
+        found: dict[Place, list[Prompt]] = {}
+        sites = list(self.requests.sites())
+        for site in sorted(sites, key=self._adapts):
             self.ev.refuel()
-            for prompt in self._prompts(site, hooked.get(site.place, ())):
+            found[site.place] = list(self._prompts(site, hooked.get(site.place, ())))
+        for site in sites:
+            for prompt in found.pop(site.place, ()):
                 calls.setdefault(prompt.call.location, prompt.call)
-                prompts.append(prompt)
+                prompts.append(self._name(prompt))
         prompts.extend(self._name(prompt) for prompt in hooks.prompts(self.ev, self.describer))
         return Linked(tuple(prompts), tuple(calls.values()), self.ev.bounds_hit)
+
+    def _adapts(self, site: Site) -> bool:
+        """Whether a request site changes what its function is given: those that do not come first."""
+        self.ev.refuel()
+        return not passes_on(self.requests.slots(site, self.ev.open_frame(site.scope)))
 
     def _prompts(self, site: Site, hooked: tuple[Value, ...]) -> Iterator[Prompt]:
         """The prompts of one site: one for each way its text is supplied."""
@@ -147,12 +158,17 @@ class _Linker:
             slots = self.requests.slots(site, frame)
             wider = self._wider(chain, slots) if len(chain.hops) < MAX_CHAIN else []
             if wider:
-                queue.extend(wider[: MAX_PROMPTS - made])
+                chosen = [one for one in wider if self._chooses(one)]
+                queue.extend(chosen[: MAX_PROMPTS - made])
                 continue
             for messages in choices(slots.messages):
-                for prompt in variants(self._build(site, replace(slots, messages=messages), chain, hooked)):
+                built = self._build(site, replace(slots, messages=messages), chain, hooked)
+                for prompt in variants(self.interfaces.widened(built, chain.hops, chain.scopes[1:])):
                     made += 1
-                    yield self._name(prompt)
+                    yield prompt
+
+    def _chooses(self, chain: _Chain) -> bool:
+        return not chain.hops or self.interfaces.chooses(chain.hops[0], chain.scopes[1])
 
     def _frame(self, chain: _Chain) -> Frame:
         """The site's frame with its parameters bound along the chain."""

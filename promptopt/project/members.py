@@ -248,7 +248,25 @@ def instance_attribute(ev: Evaluator, instance: Instance, name: str, place: Plac
         return overridden
     owner = ev.scope(instance.cls.scope).name.rpartition(".")[2]
     source = ev.sources.member(owner, name)
-    return found if source is None else ev.volatile(source.kind, place, None, by_name=True)
+    if source is not None:
+        return ev.volatile(source.kind, place, None, by_name=True)
+    return _looked_up(ev, instance, name, place) or found
+
+
+def _looked_up(ev: Evaluator, instance: Instance, name: str, place: Place | None) -> Value | None:
+    """What the class's `__getattr__` returns for a name that nothing defines."""
+    key = (id(instance), instance.cls.scope, f"__getattr__ {name}")
+    if name.startswith("__") or key in ev.world.pending:
+        return None
+    hook = class_attribute(ev, instance.cls, "__getattr__", None, instance)
+    if not isinstance(hook, Method):
+        return None
+    ev.world.pending.add(key)
+    try:
+        value = ev.world.apply(hook, (literal(name),), place or Place("", 0, 0), None, ev)
+    finally:
+        ev.world.pending.discard(key)
+    return None if isinstance(value, Unknown) else value
 
 
 def _field(ev: Evaluator, instance: Instance, name: str) -> Value | None:
