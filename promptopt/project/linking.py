@@ -290,7 +290,7 @@ class _Linker:
         scope = self.ev.scope(site.scope)
         loops = self.ev.flow(site.scope).enclosing(self.ev.flow(site.scope).call_position(site.call))
         targets = tuple(self.ev.text(Place(site.scope.path, *one.target[1:3])) if one.target else "while" for one in loops)
-        parameters = {name: self._parameter(value) for name, value in slots.parameters.items()}
+        parameters = {name: self._parameter(*given) for name, given in slots.parameters.items()}
         return Call(
             site.sdk.name,
             site.shape.endpoint,
@@ -314,12 +314,11 @@ class _Linker:
                 return None if redirected else found[1].provider
         return site.shape.provider or site.sdk.provider
 
-    def _parameter(self, value: Value) -> Parameter:
+    def _parameter(self, value: Value, place: Place | None) -> Parameter:
         level, causes = self.describer.of(value)
         text = plain(value)
         known = text if text is not None else value.value if isinstance(value, Constant) else Absent.UNKNOWN
-        place = getattr(value, "place", None)
-        return Parameter(known, location(place) if isinstance(place, Place) else None, level, causes)
+        return Parameter(known, location(place) if place is not None else None, level, causes)
 
     def _name(self, prompt: Prompt) -> Prompt:
         count = self.names.get(prompt.name, 0) + 1

@@ -14,6 +14,7 @@ from promptopt.project.values import (
     External,
     Function,
     Instance,
+    Lazy,
     MapValue,
     Member,
     Method,
@@ -58,13 +59,13 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """What a request carries, evaluated in one frame."""
+    """What a request carries, evaluated in one frame; parameters with the places of their arguments."""
 
     tools: Value | None
     system: tuple[Value, ...]
     messages: Value | None
     input: Value | None
-    parameters: dict[str, Value] = field(default_factory=dict)
+    parameters: dict[str, tuple[Value, Place | None]] = field(default_factory=dict)
     unresolved: bool = False
     client: CallResult | None = None
 
@@ -239,7 +240,7 @@ class Requests:
             messages = self._piped(pipe, messages)
         system = [self._slot((reference,), arguments, client) for reference in site.shape.system]
         parameters = {
-            name: value
+            name: (value, _place_of(references, arguments))
             for name, references in site.shape.parameters.items()
             if (value := self._slot(references, arguments, client)) is not None
         }
@@ -302,6 +303,15 @@ class Requests:
             elif isinstance(step, (Function, Method)) and current is not None:
                 current = self.ev.world.apply(step, (current,), Place("", 0, 0), None, self.ev)
         return None
+
+
+def _place_of(references: tuple[Argument, ...], arguments: Arguments) -> Place | None:
+    """Where the first of the arguments that is passed stands."""
+    for reference in references:
+        given = arguments.keywords.get(str(reference).partition(".")[0])
+        if isinstance(given, Lazy):
+            return given.place
+    return None
 
 
 def _prefixes(function: Expression) -> Iterator[tuple[Expression, str]]:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
 
 MAX_PIECES: Final = 300
+MAX_LINES: Final = 100
+"""Lines of a text whose places are kept one by one."""
+
 SUBSTANTIAL: Final = 120
 """Constant characters from which a value put into a template is text of its own."""
 
@@ -347,17 +350,26 @@ def transform(text: TextValue, function: Callable[[str], str]) -> Value:
         elif part:
             pieces.append(Literal(part, origin, -1))
     if len(text.pieces) == 1 and len(pieces) == 1 and isinstance(text.pieces[0], Literal):
-        return TextValue((_recovered(text.pieces[0], pieces[0]),))
+        return TextValue(tuple(_recovered(text.pieces[0], pieces[0])))
     return TextValue(tuple(pieces))
 
 
-def _recovered(before: Literal, after: Piece) -> Piece:
-    """Keep the correspondence of characters where the result is a stretch of the original."""
-    if isinstance(after, Literal) and before.offset >= 0:
-        found = before.value.find(after.value)
-        if found >= 0:
-            return Literal(after.value, before.origin, before.offset + found)
-    return after
+def _recovered(before: Literal, after: Piece) -> list[Piece]:
+    """Keep the correspondence of characters where the result is a stretch of the original, or where each
+    of its lines is (`dedent`)."""
+    if not isinstance(after, Literal) or before.offset < 0:
+        return [after]
+    if after.value in before.value:
+        return [Literal(after.value, before.origin, before.offset + before.value.find(after.value))]
+    pieces: list[Piece] = []
+    position = 0
+    for line in after.value.splitlines(keepends=True):
+        found = before.value.find(line, position)
+        if found < 0:
+            return [after]
+        pieces.append(Literal(line, before.origin, before.offset + found))
+        position = found + len(line)
+    return pieces if len(pieces) <= MAX_LINES else [after]
 
 
 def strip(text: TextValue, characters: str | None, sides: str) -> Value:
