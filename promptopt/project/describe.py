@@ -60,7 +60,8 @@ MAX_DEPTH: Final = 150
 """Values within values that are looked into."""
 
 _NAMEABLE: Final = frozenset({"user-words", "retrieved-passages", "conversation-history"})
-_FIXED_ORDER: Final = frozenset({"model_dump", "dict", "asdict", "sorted", "to_dict", "json"})
+_MAPPINGS_READ: Final = frozenset({"json.loads", "orjson.loads", "ujson.loads", "yaml.safe_load"})
+"""Functions that read a mapping whose keys come in the order of a text made elsewhere."""
 
 
 class Describer:
@@ -129,6 +130,8 @@ class Describer:
             return self._unknown(value)
         if isinstance(value, CallResult):
             return self._call_result(value)
+        if isinstance(value, Instance) and self._is_plain(value):
+            return self._named("object-address", value.place, "")
         return UNKNOWN
 
     def cause(self, value: Volatile) -> Cause:
@@ -235,6 +238,12 @@ class Describer:
             return self.joined(self.of(ev.force(one)) for one in value.arguments.positional)
         return UNKNOWN
 
+    def _is_plain(self, value: Instance) -> bool:
+        """Whether an object prints as its address: its class has neither bases, decorators nor a repr."""
+        scope = self.ev.scope(value.cls.scope)
+        defined = self.ev.flow(value.cls.scope).versions
+        return not (scope.bases or scope.decorators or defined.keys() & {"__str__", "__repr__", "__format__"})
+
     # Parameters
 
     def _parameter(self, value: Parameter) -> Description:
@@ -301,6 +310,10 @@ def _unordered(value: Value) -> bool:
         return any(_unordered(one) for one in members.spread(value.items))
     if isinstance(value, Alternatives):
         return any(_unordered(one) for one in value.values)
+    if isinstance(value, Derived):
+        return value.how in _MAPPINGS_READ
+    if isinstance(value, CallResult):
+        return value.dotted.rpartition(".")[2].islower()
     return isinstance(value, (Parameter, Unknown)) and not _listed(value)
 
 

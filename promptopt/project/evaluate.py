@@ -372,7 +372,7 @@ def _piece(ev: Evaluator, piece: Expression, frame: Frame, position: int) -> Pie
     if piece[0] == "lit":
         ev.world.literals[place] = piece[3]
         return (Literal(piece[3], place),)
-    value = ev.evaluate(piece[3], frame, position)
+    value = members.shown(ev, ev.evaluate(piece[3], frame, position))
     if piece[4] == "r" and isinstance(value, TextValue):
         return (Hole(Derived("repr", (value,), place), place, ev.text(ev.place(piece[3], frame))),)
     if piece[5]:

@@ -85,7 +85,7 @@ def call(ev: Evaluator, dotted: str, arguments: Arguments, place: Place, frame: 
     if ev.sources.sizes(dotted):
         return Derived("size", methods.everything(ev, arguments), place)
     if ev.sources.passes_function(dotted):
-        return Derived("call", methods.everything(ev, arguments), place)
+        return Derived(dotted, methods.everything(ev, arguments), place)
     return CallResult(dotted, arguments, place)
 
 
@@ -132,10 +132,7 @@ def _str(site: _Site) -> Value:
     given = site.given(0, "object")
     if given is None:
         return literal("")
-    if isinstance(given, Instance):
-        shown = members.class_attribute(site.ev, given.cls, "__str__", None, given)
-        if not isinstance(shown, Member):
-            return site.ev.world.call(shown, None, site.ev)
+    given = members.shown(site.ev, given)
     pieces = strings.to_pieces(given, site.where(0), site.ev.text(site.where(0)))
     return given if len(pieces) == 1 and isinstance(pieces[0], strings.Hole) else TextValue(pieces)
 
@@ -329,8 +326,15 @@ def _joined_path(site: _Site) -> Value:
     return Derived("path", tuple(known), site.place)
 
 
+def _kept(site: _Site) -> Value:
+    """The call itself: methods and `next` look into it."""
+    return CallResult(site.dotted, site.arguments, site.place)
+
+
 def _next(site: _Site) -> Value:
     given = site.given(0)
+    if isinstance(given, CallResult) and given.dotted == "itertools.count":
+        return site.ev.volatile("counter", site.place, site.frame)
     return element(site.ev, given, site.place) if given is not None else Unknown("argument")
 
 
@@ -374,6 +378,9 @@ _FUNCTIONS: Final[dict[str, Callable[[_Site], Value]]] = {
     "importlib.import_module": _import_module,
     "builtins.format": _format,
     "builtins.next": _next,
+    "pathlib.Path": _kept,
+    "pathlib.PurePath": _kept,
+    "itertools.count": _kept,
     "builtins.open": _opened,
     "io.open": _opened,
     "codecs.open": _opened,

@@ -241,7 +241,7 @@ def instance_attribute(ev: Evaluator, instance: Instance, name: str, place: Plac
     if given is not None:
         return given
     found = class_attribute(ev, instance.cls, name, place, instance)
-    if not isinstance(found, Member):
+    if not isinstance(found, Member) and not (instance.arguments is None and _is_abstract(ev, found)):
         return found
     overridden = _overridden(ev, instance, name, place) if instance.arguments is None else None
     if overridden is not None:
@@ -269,6 +269,16 @@ def _looked_up(ev: Evaluator, instance: Instance, name: str, place: Place | None
     return None if isinstance(value, Unknown) else value
 
 
+def shown(ev: Evaluator, value: Value) -> Value:
+    """What an object of a project class prints as, where the class says so."""
+    if isinstance(value, Instance):
+        for name in ("__str__", "__repr__"):
+            method = class_attribute(ev, value.cls, name, None, value)
+            if not isinstance(method, Member):
+                return ev.world.call(method, None, ev)
+    return value
+
+
 def _field(ev: Evaluator, instance: Instance, name: str) -> Value | None:
     """An argument that a generated constructor (dataclass, pydantic) stores under its own name."""
     if instance.arguments is None or constructor(ev, instance.cls) is not None:
@@ -289,6 +299,15 @@ def constructor(ev: Evaluator, cls: ClassValue) -> ScopeRef | None:
         if thunk is not None and thunk[0] == "def":
             return ScopeRef(one.scope.path, thunk[1])
     return None
+
+
+def _is_abstract(ev: Evaluator, value: Value) -> bool:
+    """Whether a method only says that subclasses must define it."""
+    if not isinstance(value, Method):
+        return False
+    scope = ev.scope(value.function.scope)
+    body = [statement for statement in scope.body if statement[0] != "expression" or statement[5][0] not in ("lit", "unk")]
+    return not body or (len(body) == 1 and body[0][0] == "stop")
 
 
 def _overridden(ev: Evaluator, instance: Instance, name: str, place: Place | None) -> Value | None:
