@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 MAX_CANDIDATES: Final = 200
 MAX_SITES: Final = 24
+CHECK_FUEL: Final = 4_000
+"""Evaluation steps for finding out what one call calls."""
+
 MAX_DEFINERS: Final = 3
 """Class hierarchies that may define a method for it to be recognised by name alone."""
 
@@ -69,7 +72,8 @@ class Callers:
 
     def __init__(self, ev: Evaluator) -> None:
         self.ev = ev
-        self._by_name: dict[str, list[tuple[ScopeRef, int]]] | None = None
+        self._by_name: dict[str, list[tuple[ScopeRef, int]]] = {}
+        self._is_indexed = False
         self._passed: dict[str, list[tuple[ScopeRef, int, int]]] = {}
         self._definers: dict[str, list[ScopeRef]] = {}
         self._families: dict[str, int] = {}
@@ -127,25 +131,32 @@ class Callers:
                     return one
         return ev.self_of(ref)
 
-    def _index(self) -> dict[str, list[tuple[ScopeRef, int]]]:
-        if self._by_name is None:
-            self._by_name = {}
-            for path, module in self.ev.world.modules.items():
-                for name, sites in module.calls_by_name.items():
-                    self._by_name.setdefault(name, []).extend((ScopeRef(path, s), c) for s, c in sites)
-                for number, scope in enumerate(module.scopes):
-                    if scope.kind == "function":
-                        self._definers.setdefault(scope.name.rpartition(".")[2], []).append(ScopeRef(path, number))
-            self._index_passed(self._by_name)
-        return self._by_name
-
-    def _index_passed(self, by_name: dict[str, list[tuple[ScopeRef, int]]]) -> None:
+    def _index(self) -> None:
+        """List the project's functions by name, and where functions are handed to others to be called."""
+        if self._is_indexed:
+            return
+        self._is_indexed = True
+        for path, module in self.ev.world.modules.items():
+            for number, scope in enumerate(module.scopes):
+                if scope.kind == "function":
+                    self._definers.setdefault(scope.name.rpartition(".")[2], []).append(ScopeRef(path, number))
         for name, index in _PASSING.items():
-            for ref, call in by_name.get(name, ()):
+            for ref, call in self._named(name):
                 arguments = self.ev.scope(ref).calls[call][3]
                 if index < len(arguments) and arguments[index][0] in ("name", "attr"):
                     passed = _last_name(arguments[index])
                     self._passed.setdefault(passed, []).append((ref, call, index + 1))
+
+    def _named(self, name: str) -> list[tuple[ScopeRef, int]]:
+        """Calls by the last name of what they call."""
+        found = self._by_name.get(name)
+        if found is None:
+            found = self._by_name[name] = [
+                (ScopeRef(path, scope), call)
+                for path, module in self.ev.world.modules.items()
+                for scope, call in module.calls_by_name.get(name, ())
+            ]
+        return found
 
     def _find(self, ref: ScopeRef) -> tuple[CallSite, ...]:
         scope = self.ev.scope(ref)
@@ -153,10 +164,10 @@ class Callers:
             return ()
         name = scope.name.rpartition(".")[2]
         names = self._class_names(ref) if name == "__init__" else [name]
-        index = self._index()
+        self._index()
         sites: list[CallSite] = []
         for one in names:
-            for where, call in index.get(one, ())[:MAX_CANDIDATES]:
+            for where, call in self._named(one)[:MAX_CANDIDATES]:
                 site = self._check(ref, where, call, self.ev.scope(where).calls[call][2], 0)
                 if site is not None:
                     sites.append(site)
@@ -180,8 +191,7 @@ class Callers:
         ev = self.ev
         if where == ref:
             return None
-        ev.refuel(4_000)
-        value = ev.evaluate(function, ev.open_frame(where), ev.flow(where).call_position(call))
+        value = ev.apart(CHECK_FUEL, function, where, ev.flow(where).call_position(call))
         confidence = self._matches(ref, value, function)
         if confidence is None:
             return None

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -214,17 +215,21 @@ class _Search:
         clients = {symbol for sdk in catalogue.sdks for client in sdk.clients for symbol in client.symbols}
         self.requests: AbstractSet[str] = catalogue.method_names | set(map(_last_name, clients))
         self.sinks: AbstractSet[str] = {_last_name(sink.function) for sink in config.sinks}
-        roots = "|".join(re.escape(glob).replace(r"\*", r"\w*") for glob in catalogue.packages)
-        imported = rf"^[ \t]*(?:from|import)[ \t]+(?:[\w.]+[ \t]*,[ \t]*)*(?:{roots})\b"
+        packages = _import_paths(catalogue)
+        self._split = [path.split(".") for path in packages]
+        names = "|".join(re.escape(path).replace(r"\*", r"\w*") for path in packages)
+        shared = sorted(path.partition(".")[::2] for path in packages if "." in path)
+        froms = "".join(rf"|{re.escape(root)}[ \t]+import[ \t]+{re.escape(name)}" for root, name in shared)
+        imported = rf"^[ \t]*(?:from|import)[ \t]+(?:[\w.]+[ \t]*,[ \t]*)*(?:(?:{names}){froms})\b"
         self._import = re.compile(imported.encode(), re.MULTILINE)
-        self._root = re.compile(f"(?:{roots})")
         paths = {path for sdk in catalogue.sdks for call in sdk.calls for path in call.unmistakable if "." in path}
         self._requests = [f".{path}".encode() for path in sorted(paths)]
         self._sinks = [re.compile(rf"\b{re.escape(sink)}\b".encode()) for sink in sorted(self.sinks)]
 
-    def is_sdk(self, root: str) -> bool:
-        """Whether a top-level module is an SDK."""
-        return self._root.fullmatch(root) is not None
+    def is_sdk(self, module: str, attribute: str | None) -> bool:
+        """Whether `from module import attribute`, or `import module`, imports from an SDK."""
+        parts = module.split(".") if attribute is None else [*module.split("."), attribute]
+        return any(all(map(fnmatchcase, parts, path)) for path in self._split if len(path) <= len(parts))
 
     def sends(self, content: bytes) -> bool:
         """Whether the file imports an SDK, sends a request of an unmistakable shape, or mentions a sink."""
@@ -233,6 +238,29 @@ class _Search:
             or any(path in content for path in self._requests)
             or any(sink.search(content) for sink in self._sinks)
         )
+
+
+def _import_paths(catalogue: SdkCatalogue) -> list[str]:
+    """Import roots (globs) of the SDKs; of a root that others share (`google`), the SDKs' packages.
+
+    A root is shared where all its symbols stand in packages of their own.
+    """
+    symbols: defaultdict[str, list[str]] = defaultdict(list)
+    for sdk in catalogue.sdks:
+        shapes = (*sdk.clients, *sdk.messages, *sdk.templates)
+        for symbol in [symbol for shape in shapes for symbol in shape.symbols]:
+            root, _, suffix = symbol.partition(":")
+            symbols[root].append(suffix)
+        for call in sdk.calls:
+            for symbol in (*call.functions, *call.constructors):
+                root, _, suffix = symbol.partition(":")
+                symbols[root].append(suffix)
+    paths = []
+    for root in catalogue.packages:
+        shared = bool(symbols[root]) and all("." in suffix and suffix[0].islower() for suffix in symbols[root])
+        below = sorted({suffix.partition(".")[0] for suffix in symbols[root]})
+        paths += [f"{root}.{package}" for package in below] if shared else [root]
+    return paths
 
 
 def _last_name(symbol: str) -> str:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 220
 """Nested evaluations; each takes a handful of interpreter frames."""
 
-FUEL: Final = 30_000
+FUEL: Final = 12_000
 """Evaluation steps for one request."""
 
 
@@ -83,6 +83,15 @@ class Evaluator:
         """Start the work for another request."""
         self.fuel = amount
         self.exhausted = False
+
+    def apart(self, fuel: int, expression: Expression, ref: ScopeRef, position: int) -> Value:
+        """The value of an expression in an open frame, with fuel of its own."""
+        before = self.fuel, self.exhausted
+        self.refuel(fuel)
+        try:
+            return self.evaluate(expression, self.open_frame(ref), position)
+        finally:
+            self.fuel, self.exhausted = before
 
     # Scopes and frames
 

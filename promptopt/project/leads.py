@@ -24,22 +24,24 @@ COMMON_NAMES: Final = frozenset(
 """Names too common to say anything by themselves; they count together with their module's name."""
 
 _SHORTEST: Final = 4
+_TESTS: Final = ("test_", "Test")
 _RARE: Final = 25
 """Files that may mention a name in projects of any size."""
 
 
 def is_telling(name: str, mentions: int, files: int) -> bool:
-    """Whether a name that `mentions` of `files` files mention says anything about them.
+    """Whether a name that `mentions` of `files` files mention says anything about them."""
+    return mentions <= max(_RARE, (0.03 if _is_plain(name) else 0.1) * files)
 
-    A plain word (`count`, `chat`) may be anybody's; a name of several words is rarely two things.
-    """
-    share = 0.03 if name.isalpha() and name.islower() else 0.1
-    return mentions <= max(_RARE, share * files)
+
+def _is_plain(name: str) -> bool:
+    """Whether it is a single word (`count`, `Document`): such a name may be anybody's."""
+    return name.isalpha() and name[1:].islower()
 
 
 @dataclass(frozen=True, slots=True)
 class Leads:
-    """Names that lead to a request: `names` alone, `members` where the module's name stands too."""
+    """Names that lead to a request: `names` alone, `members` where their module or class is named too."""
 
     names: frozenset[str]
     members: frozenset[tuple[str, str]]
@@ -52,16 +54,19 @@ class LeadFinder:
     A function leads to a request if it, or anything defined in it, calls a name imported from an SDK,
     calls by one of the names `requests` in a file that imports an SDK, calls by one of the names
     `sinks`, or calls by a distinctive name that leads to a request itself. A class does if a method or
-    a base does, a variable of a module if it is assigned from such a call. `is_sdk` tells whether a
-    top-level module is an SDK, `files` is the size of the project.
+    a base does, a variable of a module if it is assigned from such a call; making an instance sends
+    nothing by itself. Plain words count by
+    themselves only as functions that send a request directly. `is_sdk`
+    tells whether an imported module (and attribute) is an SDK, `files` is the size of the project.
     """
 
-    is_sdk: Callable[[str], bool]
+    is_sdk: Callable[[str, str | None], bool]
     requests: AbstractSet[str]
     sinks: AbstractSet[str] = frozenset()
     files: int = 0
     _users: defaultdict[str, list[Module]] = field(default_factory=lambda: defaultdict(list))
     _names: set[str] = field(default_factory=set)
+    _classes: set[str] = field(default_factory=set)
     _members: set[tuple[str, str]] = field(default_factory=set)
     _reported: Leads = Leads(frozenset(), frozenset())
 
@@ -72,7 +77,10 @@ class LeadFinder:
             names = {*module.calls_by_name, *_base_names(module)}
             for name in names:
                 self._users[name].append(module)
-            for name in (names & self._names) | (names & self._own_names(module)):
+            own = names & self._own_names(module)
+            for name in own:
+                pending += self._lead(module, name, direct=True)
+            for name in names & self._names - own:
                 pending += self._lead(module, name)
         while pending:
             name = pending.pop()
@@ -90,19 +98,26 @@ class LeadFinder:
 
     def _own_names(self, module: Module) -> AbstractSet[str]:
         """Names whose call is a request, or makes a client, in this file."""
-        aliases = {
-            alias for root, _, alias, level in module.imports if not level and self.is_sdk(root.partition(".")[0])
-        }
+        imports = module.imports
+        aliases = {alias for root, name, alias, level in imports if not level and self.is_sdk(root, name)}
         return aliases | self.requests | self.sinks if aliases else self.sinks
 
-    def _lead(self, module: Module, name: str) -> list[str]:
+    def _lead(self, module: Module, name: str, *, direct: bool = False) -> list[str]:
         """Note what leads to calls by `name` in a module; returns the distinctive names that are new."""
         fresh = []
-        for found in _leading(module, name):
-            if found in COMMON_NAMES or len(found) < _SHORTEST:
-                self._members.add((_stem(module.path), found))
+        for owner, found, kind in _leading(module, name, calls=name not in self._classes):
+            if found.startswith(_TESTS):
+                continue
+            if (
+                found in COMMON_NAMES
+                or len(found) < _SHORTEST
+                or (_is_plain(found) and not (direct and kind == "function"))
+            ):
+                self._members.update((holder, found) for holder in (owner, _stem(module.path)) if holder)
             elif found not in self._names:
                 self._names.add(found)
+                if kind == "class":
+                    self._classes.add(found)
                 fresh.append(found)
         return fresh
 
@@ -114,21 +129,28 @@ def _base_names(module: Module) -> Iterator[str]:
                 yield base[-1]
 
 
-def _leading(module: Module, name: str) -> set[str]:
-    """Names of the definitions that call or extend `name`, and of what encloses them."""
+def _leading(module: Module, name: str, *, calls: bool) -> set[tuple[str | None, str, str]]:
+    """The definitions that extend or, with `calls`, call `name`, and what encloses them.
+
+    Each is its class, if it has one, its name and its kind.
+    """
     scopes = module.scopes
-    places = module.calls_by_name.get(name, ())
-    found: set[str] = set()
+    places = module.calls_by_name.get(name, ()) if calls else ()
+    found: set[tuple[str | None, str, str]] = set()
     for inner in {index for index, _ in places} | set(_derived(scopes, name)):
         index = inner
         while index > 0:
-            scope = scopes[index]
+            scope, outer = scopes[index], scopes[scopes[index].parent]
             if scope.kind != "lambda":
-                found.add(scope.name.rpartition(".")[2])
+                found.add((_simple_name(outer) if outer.kind == "class" else None, _simple_name(scope), scope.kind))
             index = scope.parent
     top = {call for index, call in places if index == 0}
-    found.update(_variables(scopes[0], top) if top else ())
+    found.update((None, variable, "variable") for variable in (_variables(scopes[0], top) if top else ()))
     return found
+
+
+def _simple_name(scope: Scope) -> str:
+    return scope.name.rpartition(".")[2]
 
 
 def _derived(scopes: tuple[Scope, ...], name: str) -> Iterator[int]:

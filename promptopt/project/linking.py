@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import posixpath
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,6 +48,9 @@ MAX_CHAIN: Final = 7
 MAX_PROMPTS: Final = 60
 """Prompts of one request site."""
 
+SITE_STEPS: Final = 40_000
+"""Evaluation steps for all prompts of one request site; callers that are left then are not followed."""
+
 RECURSION: Final = 12_000
 """Interpreter frames that nested evaluations may take; the evaluator's own bound is reached first."""
 
@@ -88,18 +92,22 @@ def link(
     """
     options = options or LinkOptions()
     world = World(modules, files, sdks, sources, options.read_text, options.paths, options.roots)
-    with _deep_recursion():
+    with _undisturbed():
         return _Linker(world).run()
 
 
 @contextmanager
-def _deep_recursion() -> Iterator[None]:
-    before = sys.getrecursionlimit()
+def _undisturbed() -> Iterator[None]:
+    """Room for deep recursion, and no garbage collection: it costs more than the cycles it would free."""
+    before, collecting = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(before, RECURSION))
+    gc.disable()
     try:
         yield
     finally:
         sys.setrecursionlimit(before)
+        if collecting:
+            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +158,10 @@ class _Linker:
     def _prompts(self, site: Site, hooked: tuple[Value, ...]) -> Iterator[Prompt]:
         """The prompts of one site: one for each way its text is supplied."""
         queue = [_Chain((), (site.scope,))]
-        made = 0
-        while queue and made < MAX_PROMPTS:
+        made = steps = 0
+        while queue and made < MAX_PROMPTS and steps < SITE_STEPS:
             chain = queue.pop(0)
+            steps += FUEL - self.ev.fuel
             self.ev.refuel()
             frame = self._frame(chain)
             slots = self.requests.slots(site, frame)

@@ -88,7 +88,7 @@ def _over_alternatives(ev: Evaluator, base: Alternatives, take: object) -> Value
 
 def external(ev: Evaluator, dotted: str, place: Place | None, frame: Frame | None) -> Value:
     """A library's name; volatile where the source catalogue says that reading it is."""
-    source = ev.sources.attribute(dotted)
+    source = ev.world.read_source(dotted)
     return External(dotted) if source is None else ev.volatile(source.kind, place, frame)
 
 
@@ -170,6 +170,15 @@ def _result_attribute(ev: Evaluator, base: CallResult, name: str, place: Place |
 
 def ancestry(ev: Evaluator, cls: ClassValue) -> list[ClassValue]:
     """The class and its project bases, depth first."""
+    known = ev.world.ancestries.get(cls.scope)
+    if known is None:
+        known = _ancestry(ev, cls)
+        if not ev.exhausted:
+            ev.world.ancestries[cls.scope] = known
+    return known
+
+
+def _ancestry(ev: Evaluator, cls: ClassValue) -> list[ClassValue]:
     found: dict[ScopeRef, ClassValue] = {}
     stack = [cls]
     while stack and len(found) < MAX_BASES:
@@ -181,7 +190,7 @@ def ancestry(ev: Evaluator, cls: ClassValue) -> list[ClassValue]:
         if parent is None:
             continue
         bases = [ev.evaluate(base, ev.open_frame(parent), 1 << 60) for base in ev.scope(one.scope).bases]
-        stack.extend(reversed([_class_of(base) for base in bases if _class_of(base) is not None]))  # type: ignore[misc]
+        stack.extend(reversed([one for base in bases if (one := _class_of(base)) is not None]))
     return list(found.values())
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from promptopt.sdks.schema import Argument
     from promptopt.source import SourceFile
     from promptopt.sources.catalogue import SourceCatalogue
+    from promptopt.sources.schema import Source
 
 END: Final = 1 << 60
 """A position after every statement."""
@@ -83,6 +84,8 @@ class World:
         self._subclasses: dict[ScopeRef, list[ScopeRef]] | None = None
         self._annotations: dict[tuple[str, ScopeRef], Value | None] = {}
         self._importing: set[tuple[str, str]] = set()
+        self._reading: dict[str, Source | None] = {}
+        self.ancestries: dict[ScopeRef, list[ClassValue]] = {}
 
     # Modules and imports
 
@@ -137,15 +140,20 @@ class World:
         if found is None:
             found = self._writers[path] = {}
             for index, scope in enumerate(self.modules[path].scopes):
-                for statement in _statements(scope.body):
-                    for name in statement[5] if statement[0] == "global" else ():
-                        found.setdefault(name, []).append(ScopeRef(path, index))
+                for name in scope.globals:
+                    found.setdefault(name, []).append(ScopeRef(path, index))
         return found
 
     def dotted(self, ref: ScopeRef, name: str) -> str:
         """The dotted name that a project's function goes by in configuration (`app.clock.stamp`)."""
         module = ref.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         return f"{module}.{name}"
+
+    def read_source(self, dotted: str) -> Source | None:
+        """What reading a library's name yields, if it is volatile."""
+        if dotted not in self._reading:
+            self._reading[dotted] = self.sources.attribute(dotted)
+        return self._reading[dotted]
 
     def seeds(self, path: str) -> bool:
         """Whether a module seeds the random generator with a constant."""
