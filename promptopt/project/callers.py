@@ -123,9 +123,15 @@ class Callers:
             position = ev.flow(site.scope).call_position(site.call)
             value = ev.evaluate(function[3], frame, position)
             for one in value.values if isinstance(value, Alternatives) else (value,):
-                if isinstance(one, Instance):
+                if isinstance(one, Instance) and self._inherits(one, ref):
                     return one
         return ev.self_of(ref)
+
+    def _inherits(self, instance: Instance, ref: ScopeRef) -> bool:
+        """Whether a method is one that the object's own class has: an object known by its base class says nothing
+        of the subclass whose method is called."""
+        owner = self.ev.parent(ref)
+        return any(cls.scope == owner for cls in members.ancestry(self.ev, instance.cls))
 
     def _index(self) -> dict[str, list[tuple[ScopeRef, int]]]:
         if self._by_name is None:

@@ -212,9 +212,10 @@ def enter(
         frame.level = "process"
     ev.active[ref] = ev.active.get(ref, 0) + 1
     try:
-        return ev.result(frame)
+        result = ev.result(frame)
     finally:
         ev.active[ref] -= 1
+    return members.declared(ev, result, scope.returns, ref, place)
 
 
 def bound_frame(
