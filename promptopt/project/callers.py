@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import calls, members
+from promptopt.project import calls, members, objects
 from promptopt.project.values import (
     Alternatives,
     Arguments,
@@ -127,9 +127,15 @@ class Callers:
             position = ev.flow(site.scope).call_position(site.call)
             value = ev.evaluate(function[3], frame, position)
             for one in value.values if isinstance(value, Alternatives) else (value,):
-                if isinstance(one, Instance):
-                    return one
+                if isinstance(one, Instance) and self._inherits(one, ref):
+                    return objects.settled(ev, one)
         return ev.self_of(ref)
+
+    def _inherits(self, instance: Instance, ref: ScopeRef) -> bool:
+        """Whether a method is one that the object's own class has: an object known by its base class says nothing
+        of the subclass whose method is called."""
+        owner = self.ev.parent(ref)
+        return any(cls.scope == owner for cls in members.ancestry(self.ev, instance.cls))
 
     def _index(self) -> None:
         """List the project's functions by name, and where functions are handed to others to be called."""

@@ -55,9 +55,9 @@ class LeadFinder:
     calls by one of the names `requests` in a file that imports an SDK, calls by one of the names
     `sinks`, or calls by a distinctive name that leads to a request itself. A class does if a method or
     a base does, a variable of a module if it is assigned from such a call; making an instance sends
-    nothing by itself. Plain words count by
-    themselves only as functions that send a request directly. `is_sdk`
-    tells whether an imported module (and attribute) is an SDK, `files` is the size of the project.
+    nothing by itself. Plain words count by themselves only as functions that send a request directly.
+    `is_sdk` tells whether an imported module (and attribute) is an SDK, `files` is the size of the
+    project.
     """
 
     is_sdk: Callable[[str, str | None], bool]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import posixpath
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -138,6 +138,7 @@ class _Linker:
         prompts: list[Prompt] = []
         calls: dict[object, Call] = {}
         hooked = hooks.find(self.ev)
+        seen: set[Hashable] = set()
         found: dict[Place, list[Prompt]] = {}
         sites = list(self.requests.sites())
         for site in sorted(sites, key=self._adapts):
@@ -146,7 +147,9 @@ class _Linker:
         for site in sites:
             for prompt in found.pop(site.place, ()):
                 calls.setdefault(prompt.call.location, prompt.call)
-                prompts.append(self._name(prompt))
+                if (key := _identity(prompt)) not in seen:
+                    seen.add(key)
+                    prompts.append(self._name(prompt))
         prompts.extend(self._name(prompt) for prompt in hooks.prompts(self.ev, self.describer))
         return Linked(tuple(prompts), tuple(calls.values()), self.ev.bounds_hit)
 
@@ -333,6 +336,13 @@ class _Linker:
         count = self.names.get(prompt.name, 0) + 1
         self.names[prompt.name] = count
         return prompt if count == 1 else replace(prompt, name=f"{prompt.name}#{count}")
+
+
+def _identity(prompt: Prompt) -> Hashable:
+    """What tells prompts of one place apart. The same text sent through several wrapped methods of one SDK (with and
+    without streaming, by providers that are compatible) is one prompt."""
+    volatile = tuple((name, one) for name, one in prompt.call.params.items() if one.causes)
+    return prompt.location, prompt.call.sdk, prompt.call.endpoint, prompt.tools, prompt.messages, volatile
 
 
 def project_reader(root: str, read: Callable[[str], bytes | None]) -> Callable[[str], str | None]:

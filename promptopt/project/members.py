@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import strings
+from promptopt.project import objects, strings
 from promptopt.project.frames import Frame
 from promptopt.project.iteration import element, known_items
 from promptopt.project.values import (
+    EMPTY_ARGUMENTS,
     NONE,
     AgainItems,
     Alternatives,
@@ -48,6 +49,7 @@ from promptopt.project.values import (
 
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
+    from promptopt.project.flow import Thunk
 
 MAX_BASES: Final = 24
 MAX_OVERRIDES: Final = 6
@@ -205,10 +207,36 @@ def class_attribute(
 ) -> Value:
     """`Class.name`, or `object.name` where `receiver` is the object."""
     for one in ancestry(ev, cls):
-        thunk = ev.flow(one.scope).last(name)
+        thunk = _definition(ev, one.scope, name)
         if thunk is not None and thunk[0] != "unset":
             return _bound(ev, ev.thunk(thunk, ev.open_frame(one.scope)), receiver, cls)
     return Member(receiver or cls, name, "attribute", place)
+
+
+def _definition(ev: Evaluator, cls: ScopeRef, name: str) -> Thunk:
+    """What a class body binds a name to; of a property the function that reads it."""
+    flow = ev.flow(cls)
+    thunk = flow.last(name)
+    if thunk is not None and thunk[0] == "def" and _sets(ev, ScopeRef(cls.path, thunk[1])):
+        return next((t for t in flow.all(name) if t[0] == "def" and not _sets(ev, ScopeRef(cls.path, t[1]))), thunk)
+    return thunk
+
+
+def _sets(ev: Evaluator, function: ScopeRef) -> bool:
+    """Whether a function sets or deletes a property (`@name.setter`)."""
+    return any(one[0] == "attr" and one[4] in ("setter", "deleter") for one in ev.scope(function).decorators)
+
+
+def declared(ev: Evaluator, value: Value, annotation: str | None, scope: ScopeRef, place: Place | None) -> Value:
+    """A value that is not known, as an object of the class that an annotation names."""
+    if annotation is None or not (value is NONE or isinstance(value, (Unknown, Member))):
+        return value
+    typed = ev.world.annotated(annotation, scope, ev)
+    if isinstance(typed, ClassValue):
+        return ev.instance_of(typed)
+    if isinstance(typed, External) and place is not None and ev.sdks.client(typed.dotted) is not None:
+        return CallResult(typed.dotted, EMPTY_ARGUMENTS, place)
+    return value
 
 
 def _bound(ev: Evaluator, value: Value, receiver: Value | None, cls: ClassValue) -> Value:
@@ -242,7 +270,21 @@ def _field_default(ev: Evaluator, value: CallResult) -> Value:
 
 
 def instance_attribute(ev: Evaluator, instance: Instance, name: str, place: Place | None) -> Value:
-    """`object.name`: what its methods assign, its fields, its class's attributes and methods."""
+    """`object.name`: what its methods assign, its fields, its class's attributes and methods; at least what its
+    class declares it to be."""
+    changed = objects.attribute(ev, instance, name) if instance.state is not None else None
+    if changed is not None:
+        return changed
+    value = _attribute_value(ev, instance, name, place)
+    if value is NONE or isinstance(value, (Unknown, Member)):
+        for cls in ancestry(ev, instance.cls):
+            for statement in ev.scope(cls.scope).body:
+                if statement[0] == "annotated" and statement[5][0] == "name" and statement[5][3] == name:
+                    return declared(ev, value, statement[6], cls.scope, place)
+    return value
+
+
+def _attribute_value(ev: Evaluator, instance: Instance, name: str, place: Place | None) -> Value:
     written = _written(ev, instance, name)
     if written is not None:
         return written
@@ -354,16 +396,18 @@ def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tu
     grows: Place | None = None
     for ref, path in writes[:12]:
         thunks = ev.flow(ref).all(path)
+        if not thunks:  # in unreachable code
+            continue
         mutated = [t for t in thunks if t[0] == "mutate"]
         assigned = [t for t in thunks if t[0] not in ("mutate", "unset", "loophead", "loopexit")]
         is_init = ev.scope(ref).name.endswith(("__init__", "__post_init__", "setup", "model_post_init"))
         grown = next((t for t in mutated if t[3] in _GROWING and not t[2]), None)
-        if grown is not None and not is_init:
+        if grown is not None and not is_init and instance.state is None:
             grows = Place(ref.path, *grown[6])
         if is_init:
             initial.append(ev.thunk(thunks[-1], method_frame(ev, instance, ref)))
         elif assigned:
-            later.append(ev.thunk(assigned[-1], method_frame(ev, instance, ref)))
+            later.append(objects.settled(ev, ev.thunk(assigned[-1], method_frame(ev, instance, ref))))
     if not initial:
         default = class_attribute(ev, instance.cls, name, None, instance)
         initial = [] if isinstance(default, (Member, Unknown)) else [default]

@@ -242,7 +242,7 @@ class Requests:
         parameters = {
             name: (value, _place_of(references, arguments))
             for name, references in site.shape.parameters.items()
-            if (value := self._slot(references, arguments, client)) is not None
+            if (value := self._passed(references, arguments, client)) is not None
         }
         tools = self._slot(site.shape.tools, arguments, client)
         if tools is None and client is not None:
@@ -271,6 +271,18 @@ class Requests:
     def _slot(
         self, references: tuple[Argument, ...], arguments: Arguments, client: CallResult | None
     ) -> Value | None:
+        """A slot's value; where it may be in a spread mapping that is not known, an item of that mapping."""
+        found = self._passed(references, arguments, client)
+        if found is None and references and arguments.rest and not str(references[0]).startswith("client."):
+            rest = self.ev.force(arguments.rest[0])
+            name = next((one for one in references if isinstance(one, str)), "")
+            return Member(rest, name, "item") if name and not isinstance(rest, Unknown) else None
+        return found
+
+    def _passed(
+        self, references: tuple[Argument, ...], arguments: Arguments, client: CallResult | None
+    ) -> Value | None:
+        """The first argument of those referred to that is passed by name or position."""
         for reference in references:
             source, key = arguments, reference
             if isinstance(reference, str) and reference.startswith("client."):
@@ -280,10 +292,6 @@ class Requests:
             found = self.ev.world.argument(source, (key,), self.ev)
             if found is not None:
                 return found
-        if references and arguments.rest and not str(references[0]).startswith("client."):
-            rest = self.ev.force(arguments.rest[0])
-            name = next((one for one in references if isinstance(one, str)), "")
-            return Member(rest, name, "item") if name and not isinstance(rest, Unknown) else None
         return None
 
     def _piped(self, pipe: Pipe, given: Value | None) -> Value | None:

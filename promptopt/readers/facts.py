@@ -105,7 +105,7 @@ class Scope:
     defaults are expressions of the parent scope, and their calls stand in the parent's table.
     A lambda's body is one `return`. `start, end` cover the definition from its first decorator on,
     `name_start, name_end` the name. `docstring` is a `lit` or None. `globals` are the names that its
-    own statements declare global.
+    own statements declare global. `returns` is the source of the annotation of what a function returns.
     """
 
     kind: str
@@ -124,6 +124,7 @@ class Scope:
     is_async: bool = False
     is_generator: bool = False
     globals: tuple[str, ...] = ()
+    returns: str | None = None
 
 
 @dataclass(slots=True)

@@ -290,6 +290,7 @@ def _function(state: Lowering, node: Any, out: list[Statement]) -> None:
         keyword = state.text.find("def", keyword + 5)
     scope = _definition(state, node, "function", keyword + 4)
     scope.params, scope.decorators, scope.is_async = params, tuple(decorators), is_async
+    scope.returns = _annotation(state, node.returns)
     index = _fill(state, scope, node.body, f"{scope.name}.<locals>.")
     out.append(("def", scope.start, scope.end, first, last, node.name, index))
 
@@ -359,10 +360,15 @@ def _parameter(state: Lowering, node: Any, default: ast.expr | None, kind: str) 
     origins = state.origins
     start = origins[node.lineno] + node.col_offset
     end = origins[node.end_lineno] + node.end_col_offset
-    annotation = node.annotation
-    if annotation is not None:
-        annotation = annotation.id if type(annotation) is ast.Name else intern(state.source(annotation))
-    return ParameterFact(node.arg, kind, start, end, None if default is None else state.lower(default), annotation)
+    lowered = None if default is None else state.lower(default)
+    return ParameterFact(node.arg, kind, start, end, lowered, _annotation(state, node.annotation))
+
+
+def _annotation(state: Lowering, node: Any) -> str | None:
+    """The source of an annotation."""
+    if node is None:
+        return None
+    return node.id if type(node) is ast.Name else intern(state.source(node))
 
 
 def _lambda(state: Lowering, node: ast.Lambda) -> Expression:
