@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import calls, members
+from promptopt.project import calls, members, objects
 from promptopt.project.values import (
     Alternatives,
     Arguments,
@@ -128,7 +128,7 @@ class Callers:
             value = ev.evaluate(function[3], frame, position)
             for one in value.values if isinstance(value, Alternatives) else (value,):
                 if isinstance(one, Instance):
-                    return one
+                    return objects.settled(ev, one)
         return ev.self_of(ref)
 
     def _index(self) -> None:

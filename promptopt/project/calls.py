@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import library, members, methods, templates
+from promptopt.project import library, members, methods, objects, templates
 from promptopt.project.frames import Frame
 from promptopt.project.values import (
     Alternatives,
@@ -103,7 +103,7 @@ def _super(ev: Evaluator, frame: Frame) -> Value:
         return Unknown("super")
     receiver = frame.receiver
     if isinstance(receiver, Instance):
-        return Instance(bases[0], receiver.arguments, receiver.place, receiver.at_import)
+        return Instance(bases[0], receiver.arguments, receiver.place, receiver.at_import, receiver.state)
     return bases[0]
 
 
@@ -166,7 +166,7 @@ def _constructed(ev: Evaluator, cls: ClassValue, arguments: Arguments, place: Pl
     if any(name.rpartition(".")[2] in ("Enum", "StrEnum", "IntEnum") for name in names):
         return Unknown("enumeration")
     at_import = frame is not None and frame.level == "process"
-    return Instance(cls, arguments, place, at_import)
+    return Instance(cls, arguments, place, at_import, objects.FRESH if frame is not None and frame.level is None else None)
 
 
 def _external_bases(ev: Evaluator, cls: ClassValue) -> list[External]:

@@ -10,7 +10,7 @@ import builtins
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import calls, conditions, files, iteration, members, mutation, operators, strings
+from promptopt.project import calls, conditions, files, iteration, members, mutation, objects, operators, strings
 from promptopt.project.flow import Flow, Thunk, flow_of, path_of
 from promptopt.project.frames import IN_PROGRESS, Frame
 from promptopt.project.values import (
@@ -77,6 +77,9 @@ class Evaluator:
         self._selves: dict[ScopeRef, Instance] = {}
         self.instance_frames: dict[tuple[int, ScopeRef], Frame] = {}
         self.instances: list[Instance] = []
+        self.settled: dict[int, tuple[Value, Value]] = {}
+        self.changes: dict[tuple[int, str], tuple[object, Value]] = {}
+        self.setters: dict[tuple[ScopeRef, str], frozenset[str] | None] = {}
         self.active: dict[ScopeRef, int] = {}
 
     def refuel(self, amount: int = FUEL) -> None:
@@ -269,7 +272,7 @@ class Evaluator:
             if thunk is not None:
                 values.append(self.thunk(thunk, self.open_frame(writer)))
         known = [v for v in values if v is not NONE and not (isinstance(v, Constant) and v.value is None)]
-        return alternatives("global", tuple(known)) if known else value
+        return objects.settled(self, alternatives("global", tuple(known)) if known else value)
 
     def thunk(self, thunk: Thunk, frame: Frame) -> Value:
         """The value of a definition."""
@@ -336,11 +339,20 @@ def _constant(_ev: Evaluator, e: Expression, _frame: Frame, _position: int) -> V
 
 def _name(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
     value = ev.name(e[3], frame, position)
+    if isinstance(value, (Instance, Alternatives)):
+        return objects.current(ev, value, e[3], _own(frame), position)
     if isinstance(value, Unknown) and value.name is None:
         return Unknown(value.why, (value,), e[3], ev.place(e, frame))
     if isinstance(value, External):
         return members.external(ev, value.dotted, ev.place(e, frame), frame)
     return value
+
+
+def _own(frame: Frame) -> Frame:
+    """The frame of a scope's statements, out of a comprehension in it."""
+    while frame.outer is not None:
+        frame = frame.outer
+    return frame
 
 
 def _attribute(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:

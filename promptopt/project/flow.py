@@ -25,18 +25,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from promptopt.readers.facts import CallFact, Expression, Scope, Statement
+from promptopt.project.targets import MUTATORS, assigned_names, path_of, root_and_steps
+from promptopt.readers.facts import Expression, Scope, Statement
 
 Thunk: TypeAlias = Any
 """A tuple, or a list for `loophead`, whose `after` is filled in when its loop has been walked."""
 
 MAX_DEPTH: Final = 60
 MAX_STATEMENTS: Final = 30_000
-
-MUTATORS: Final = frozenset(
-    {"append", "extend", "insert", "update", "add", "appendleft", "extendleft", "pop", "clear", "remove", "popleft"}
-    | {"setdefault", "sort", "reverse", "add_message", "add_user_message", "add_ai_message"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +49,22 @@ class Loop:
     each: Thunk = None
 
 
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A statement that calls a method of a local object: `parts.add(...)`; `call` is its index."""
+
+    position: int
+    call: int
+    method: str
+
+
 @dataclass(slots=True)
 class Flow:
-    """The result: definitions by name, where calls stand, what is returned."""
+    """The result: definitions by name, where calls stand, what is returned.
+
+    `touches` are method calls on local names, `attributes` what is assigned on them (`x.a = ...`);
+    `branches` are the ranges of positions that not every path takes, and whether they are left for good.
+    """
 
     versions: dict[str, tuple[list[int], list[Thunk]]] = field(default_factory=dict)
     calls: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
@@ -64,6 +73,9 @@ class Flow:
     loops: list[tuple[int, int, Loop]] = field(default_factory=list)
     outer_names: frozenset[str] = frozenset()
     yields: bool = False
+    touches: dict[str, tuple[Touch, ...]] = field(default_factory=dict)
+    attributes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    branches: list[tuple[int, int, bool]] = field(default_factory=list)
 
     def at(self, name: str, position: int) -> Thunk:
         """The definition visible at a position, None where there is none yet."""
@@ -83,6 +95,20 @@ class Flow:
         found = self.versions.get(name)
         return found[1] if found else []
 
+    def defined_at(self, name: str, position: int) -> int:
+        """Position of the definition visible at a position; 0 where there is none."""
+        positions = self.versions[name][0]
+        index = bisect_right(positions, position)
+        return positions[index - 1] if index else 0
+
+    def reaches(self, earlier: int, later: int) -> bool:
+        """Whether a path leads from one position on to a later one."""
+        return not any(ends and first <= earlier <= last < later for first, last, ends in self.branches)
+
+    def certain(self, earlier: int, later: int) -> bool:
+        """Whether every path to the later position takes the earlier one."""
+        return not any(first <= earlier <= last < later for first, last, _ in self.branches)
+
     def call_position(self, index: int) -> int:
         """Position at which a call of the scope's table is evaluated."""
         row = bisect_right(self.calls[0], index)
@@ -91,27 +117,6 @@ class Flow:
     def enclosing(self, position: int) -> list[Loop]:
         """Loops around a position, outermost first."""
         return [loop for first, last, loop in self.loops if first <= position <= last]
-
-
-def path_of(expression: Expression) -> str | None:
-    """`a.b.c` for a chain of attributes on a name."""
-    names = []
-    while expression[0] == "attr":
-        names.append(expression[4])
-        expression = expression[3]
-    if expression[0] != "name":
-        return None
-    names.append(expression[3])
-    return ".".join(reversed(names))
-
-
-def root_and_steps(expression: Expression) -> tuple[str | None, Expression, tuple[Expression, ...]]:
-    """Split `a.b[0]["k"]` into the path `a.b`, its expression and the keys `0`, `"k"`."""
-    steps: list[Expression] = []
-    while expression[0] == "index":
-        steps.append(expression[4])
-        expression = expression[3]
-    return path_of(expression), expression, tuple(reversed(steps))
 
 
 def flow_of(scope: Scope) -> Flow:
@@ -123,7 +128,18 @@ def flow_of(scope: Scope) -> Flow:
     walker.flow.result = outcome
     walker.flow.end = walker.position + 1
     walker.flow.outer_names = frozenset(walker.outer)
+    walker.flow.touches = {name: tuple(found) for name, found in walker.touches.items()}
+    walker.flow.attributes = _attributes(walker.flow.versions)
     return walker.flow
+
+
+def _attributes(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for path in names:
+        root, _, attribute = path.partition(".")
+        if attribute and "." not in attribute:
+            found[root] = (*found.get(root, ()), attribute)
+    return found
 
 
 STOP: Final = ("stop",)
@@ -139,6 +155,8 @@ class _Walker:
         self.changes: list[dict[str, Thunk]] = []
         self.outer: set[str] = set()
         self.statements = 0
+        self.touches: dict[str, list[Touch]] = {}
+        self.ends_round = False
 
     def define(self, name: str, thunk: Thunk) -> None:
         if self.changes and name not in self.changes[-1]:
@@ -156,13 +174,22 @@ class _Walker:
             return ("expr", expression, self.position)
         return ("free", path)
 
-    def block(self, body: tuple[Statement, ...], depth: int) -> Thunk:
-        """Walk statements; the thunk of what they return, None leaves where they fall through."""
+    def block(self, body: tuple[Statement, ...], depth: int, *, ends_round: bool = False) -> Thunk:
+        """Walk statements; the thunk of what they return, None leaves where they fall through.
+
+        With `ends_round` a round of the loop ends with the block: what follows `if test: ...; continue`
+        is then what the test's other branch does.
+        """
         outcomes = []
-        for statement in body:
+        left = list(reversed(body))
+        while left:
+            statement = left.pop()
             self.statements += 1
             if self.statements > MAX_STATEMENTS:
                 break
+            if ends_round and statement[0] == "if":
+                statement, left = _with_rest(statement, left)
+            self.ends_round = ends_round and not left
             self.position += 1
             if statement[4] > statement[3]:
                 self.flow.calls[0].append(statement[3])
@@ -177,10 +204,14 @@ class _Walker:
             result = _then(outcome, result)
         return result
 
-    def branch(self, body: tuple[Statement, ...], depth: int) -> tuple[Thunk, dict[str, Thunk], dict[str, Thunk]]:
+    def branch(
+        self, body: tuple[Statement, ...], depth: int, *, ends_round: bool = False
+    ) -> tuple[Thunk, dict[str, Thunk], dict[str, Thunk]]:
         """Walk one branch and undo it: its outcome, its definitions, and what they were before."""
         self.changes.append({})
-        outcome = self.block(body, depth + 1) if depth < MAX_DEPTH else self.skip(body)
+        first = self.position + 1
+        outcome = self.block(body, depth + 1, ends_round=ends_round) if depth < MAX_DEPTH else self.skip(body)
+        self.flow.branches.append((first, self.position, _ends(outcome)))
         before = self.changes.pop()
         made = {name: self.current[name] for name in before}
         for name, old in before.items():
@@ -215,12 +246,27 @@ class _Walker:
 
     def assign(self, statement: Statement, _depth: int) -> Thunk:
         value = ("expr", statement[6], self.position)
+        self.touch(statement[6])
         for target in statement[5]:
             self.bind(target, value)
         return None
 
+    def touch(self, expression: Expression) -> None:
+        """Note a method call on a local name."""
+        while expression[0] == "await":
+            expression = expression[3]
+        if expression[0] != "call":
+            return
+        function = self.scope.calls[expression[3]][2]
+        if function[0] == "attr" and function[3][0] == "name":
+            name = function[3][3]
+            made = self.current.get(name)
+            if made is not None and made[0] not in ("import", "def", "class"):
+                self.touches.setdefault(name, []).append(Touch(self.position, expression[3], function[4]))
+
     def annotated(self, statement: Statement, _depth: int) -> Thunk:
         if statement[7] is not None:
+            self.touch(statement[7])
             self.bind(statement[5], ("expr", statement[7], self.position))
         return None
 
@@ -231,6 +277,7 @@ class _Walker:
 
     def expression(self, statement: Statement, _depth: int) -> Thunk:
         expression = statement[5]
+        self.touch(expression)
         while expression[0] == "await":
             expression = expression[3]
         if expression[0] == "call":
@@ -286,9 +333,9 @@ class _Walker:
         return ("none",) if value is None else ("expr", value, self.position)
 
     def if_(self, statement: Statement, depth: int) -> Thunk:
-        test, position = statement[5], self.position
-        first = self.branch(statement[6], depth)
-        second = self.branch(statement[7], depth)
+        test, position, ends_round = statement[5], self.position, self.ends_round
+        first = self.branch(statement[6], depth, ends_round=ends_round)
+        second = self.branch(statement[7], depth, ends_round=ends_round)
         self.merge(test, position, [first, second])
         if first[0] is None and second[0] is None:
             return None
@@ -317,7 +364,7 @@ class _Walker:
             self.define(name, heads[name])
         if is_for:
             self.bind(statement[5], loop.each)
-        outcome = self.block(body, depth + 1) if depth < MAX_DEPTH else self.skip(body)
+        outcome = self.block(body, depth + 1, ends_round=True) if depth < MAX_DEPTH else self.skip(body)
         self.changes.pop()
         self.flow.loops.append((first, self.position, loop))
         for name, head in heads.items():
@@ -418,6 +465,21 @@ _WALK: Final[dict[str, Callable[[_Walker, Statement, int], Thunk]]] = {
 }
 
 
+def _with_rest(statement: Statement, left: list[Statement]) -> tuple[Statement, list[Statement]]:
+    """An `if` that ends a round of its loop in one branch, with the statements after it in the other."""
+    body, orelse = statement[6], statement[7]
+    rest = tuple(reversed(left))
+    if _leaves_round(body):
+        return (*statement[:6], body[:-1], (*orelse, *rest)), []
+    if _leaves_round(orelse):
+        return (*statement[:6], (*body, *rest), orelse[:-1]), []
+    return statement, left
+
+
+def _leaves_round(body: tuple[Statement, ...]) -> bool:
+    return bool(body) and body[-1][0] == "stop" and body[-1][5] != "raise"
+
+
 def _last(function: Expression) -> str:
     name: str = function[4] if function[0] == "attr" else function[3]
     return name
@@ -468,67 +530,4 @@ def _leaves(outcome: Thunk) -> Iterable[Thunk]:
             yield thunk
 
 
-def assigned_names(body: tuple[Statement, ...], calls: tuple[CallFact, ...]) -> list[str]:
-    """Names and dotted paths that statements define or mutate, nested blocks included."""
-    names: dict[str, None] = {}
-    stack: list[Statement] = list(reversed(body))
-    while stack:
-        statement = stack.pop()
-        for target in _targets(statement, calls):
-            _collect_target(target, names)
-        for part in _nested(statement):
-            stack.extend(reversed(part))
-    return list(names)
-
-
-def _targets(statement: Statement, calls: tuple[CallFact, ...]) -> list[Expression]:
-    tag = statement[0]
-    if tag == "assign":
-        return list(statement[5])
-    if tag in ("annotated", "augmented", "for"):
-        return [statement[5]]
-    if tag == "with":
-        return [target for _, target in statement[5] if target is not None]
-    if tag == "expression":
-        return _mutated(statement[5], calls)
-    if tag in ("def", "class"):
-        return [("name", 0, 0, statement[5])]
-    return []
-
-
-def _mutated(expression: Expression, calls: tuple[CallFact, ...]) -> list[Expression]:
-    while expression[0] == "await":
-        expression = expression[3]
-    if expression[0] != "call":
-        return []
-    function = calls[expression[3]][2]
-    return [function[3]] if function[0] == "attr" and function[4] in MUTATORS else []
-
-
-def _nested(statement: Statement) -> list[tuple[Statement, ...]]:
-    tag = statement[0]
-    if tag in ("if", "while"):
-        return [statement[6], statement[7]]
-    if tag == "for":
-        return [statement[7], statement[8]]
-    if tag == "try":
-        return [statement[5], *(body for _, body in statement[6]), statement[7], statement[8]]
-    if tag == "with":
-        return [statement[6]]
-    if tag == "match":
-        return [case[1] for case in statement[6]]
-    return []
-
-
-def _collect_target(target: Expression, names: dict[str, None]) -> None:
-    if target[0] == "seq":
-        for item in target[4]:
-            _collect_target(item, names)
-    elif target[0] == "star":
-        _collect_target(target[3], names)
-    elif target[0] in ("name", "attr", "index"):
-        path, _, _ = root_and_steps(target)
-        if path is not None:
-            names[path] = None
-    elif target[0] == "slice":
-        _collect_target(target[3], names)
+__all__ = ["MUTATORS", "Flow", "Loop", "Thunk", "Touch", "flow_of", "path_of", "root_and_steps"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from promptopt.project.values import Lazy, Place, ScopeRef, Unknown, Value
+from promptopt.project.values import Instance, Lazy, Place, ScopeRef, Unknown, Value
 
 IN_PROGRESS: Final = Unknown("cycle")
 """Stands in a memo for a value that is being computed: what depends on itself is not known."""
@@ -21,7 +21,7 @@ class Frame:
     object), or None. `memo` holds values by the identity of expressions and thunks; `origin` is the
     frame this one was forked from at the position `forked_at`. `heads` fixes definitions to values. `call` is the place
     of the call that made the frame, `caller` its frame. `outer` is the frame that a comprehension's frame,
-    with its `locals`, stands in.
+    with its `locals`, stands in. `objects` and `frames` are memos for the objects that the scope changes.
     """
 
     __slots__ = (
@@ -31,10 +31,12 @@ class Frame:
         "closure",
         "depth",
         "forked_at",
+        "frames",
         "heads",
         "level",
         "locals",
         "memo",
+        "objects",
         "origin",
         "outer",
         "receiver",
@@ -62,6 +64,8 @@ class Frame:
         self.caller = caller
         self.depth = depth
         self.memo: dict[int, Value] = {}
+        self.objects: dict[tuple[object, ...], Instance] = {}
+        self.frames: dict[tuple[object, ...], Frame] = {}
         self.origin: Frame | None = None
         self.forked_at = 0
         self.heads: dict[int, Value] = {}

@@ -246,7 +246,7 @@ def loop_head(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
     if after is None:
         return first
     last = ev.thunk(after, frame.fork({id(thunk): first}, loop.first))
-    return _fused(ev, first, last, loop, frame, grows=True)
+    return fused(ev, first, last, loop, frame, grows=True)
 
 
 def loop_exit(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
@@ -260,7 +260,7 @@ def loop_exit(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
             if unrolled is not None:
                 return unrolled
     last = ev.thunk(after, frame)
-    return _fused(ev, first, last, loop, frame, grows=False)
+    return fused(ev, first, last, loop, frame, grows=False)
 
 
 class _Unrolled:
@@ -323,7 +323,8 @@ class _Unrolled:
         return None
 
 
-def _fused(ev: Evaluator, first: Value, last: Value, loop: Loop, frame: Frame, *, grows: bool) -> Value:
+def fused(ev: Evaluator, first: Value, last: Value, loop: Loop, frame: Frame, *, grows: bool) -> Value:
+    """A value after any number of rounds, from what it was before and what one round makes of it."""
     if last is first:
         return first
     place = Place(frame.scope.path, loop.start, loop.end)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import strings
+from promptopt.project import objects, strings
 from promptopt.project.frames import Frame
 from promptopt.project.iteration import element, known_items
 from promptopt.project.values import (
@@ -243,6 +243,9 @@ def _field_default(ev: Evaluator, value: CallResult) -> Value:
 
 def instance_attribute(ev: Evaluator, instance: Instance, name: str, place: Place | None) -> Value:
     """`object.name`: what its methods assign, its fields, its class's attributes and methods."""
+    changed = objects.attribute(ev, instance, name) if instance.state is not None else None
+    if changed is not None:
+        return changed
     written = _written(ev, instance, name)
     if written is not None:
         return written
@@ -354,16 +357,18 @@ def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tu
     grows: Place | None = None
     for ref, path in writes[:12]:
         thunks = ev.flow(ref).all(path)
+        if not thunks:  # in unreachable code
+            continue
         mutated = [t for t in thunks if t[0] == "mutate"]
         assigned = [t for t in thunks if t[0] not in ("mutate", "unset", "loophead", "loopexit")]
         is_init = ev.scope(ref).name.endswith(("__init__", "__post_init__", "setup", "model_post_init"))
         grown = next((t for t in mutated if t[3] in _GROWING and not t[2]), None)
-        if grown is not None and not is_init:
+        if grown is not None and not is_init and instance.state is None:
             grows = Place(ref.path, *grown[6])
         if is_init:
             initial.append(ev.thunk(thunks[-1], method_frame(ev, instance, ref)))
         elif assigned:
-            later.append(ev.thunk(assigned[-1], method_frame(ev, instance, ref)))
+            later.append(objects.settled(ev, ev.thunk(assigned[-1], method_frame(ev, instance, ref))))
     if not initial:
         default = class_attribute(ev, instance.cls, name, None, instance)
         initial = [] if isinstance(default, (Member, Unknown)) else [default]

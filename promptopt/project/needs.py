@@ -13,6 +13,7 @@ from promptopt.project.values import (
     EitherItems,
     Hole,
     Item,
+    Items,
     MapValue,
     Member,
     Parameter,
@@ -86,18 +87,25 @@ def _item(item: Item) -> Iterator[Parameter]:
 def _in_messages(value: Value, *, has_system: bool) -> list[Parameter]:
     if not isinstance(value, Sequence):
         return [] if has_system and not isinstance(value, Parameter) else list(_whole(value))
-    system = [item for item in value.items if _has_role(item, "system") or _has_role(item, "developer")]
-    if system:
-        lists = [item for item in value.items if isinstance(item, (Splice, AgainItems))]
-        return [parameter for item in (*system, *lists[:0]) for parameter in _item(item)]
-    return [parameter for item in value.items for parameter in _item(item)]
+    system = list(_instructions(value.items))
+    return [parameter for item in system or value.items for parameter in _item(item)]
 
 
-def _has_role(item: Item, role: str) -> bool:
+def _instructions(items: Items) -> Iterator[Item]:
+    """The messages that instruct, on whatever branch they are sent."""
+    for item in items:
+        if isinstance(item, EitherItems):
+            for run in item.alternatives:
+                yield from _instructions(run)
+        elif isinstance(item, Alternatives):
+            yield from _instructions(item.values)
+        elif isinstance(item, Value) and (_has_role(item, "system") or _has_role(item, "developer")):
+            yield item
+
+
+def _has_role(item: Value, role: str) -> bool:
     if isinstance(item, MapValue) and "role" in item.entries:
         given = item.entries["role"]
         if isinstance(given, TextValue):
             return any(getattr(piece, "value", None) == role for piece in given.pieces)
-    if isinstance(item, EitherItems):
-        return any(_has_role(one, role) for run in item.alternatives for one in run)
     return isinstance(item, CallResult) and item.dotted.rpartition(".")[2].lower().startswith(role)

@@ -191,6 +191,10 @@ class Alternatives(Value):
     condition: str
     values: tuple[Value, ...]
 
+    def over(self, change: Callable[[Value], Value]) -> Alternatives:
+        """The same choice of changed values."""
+        return Alternatives(self.condition, tuple(change(one) for one in self.values))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function(Value):
@@ -217,12 +221,17 @@ class ClassValue(Value):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance(Value):
-    """An object of a project class; `arguments` is None for `self` inside a method nobody was traced to."""
+    """An object of a project class; `arguments` is None for `self` inside a method nobody was traced to.
+
+    `state` leads to what was done to it since it was made (see `objects`); None where it is kept by
+    others, who may have changed it.
+    """
 
     cls: ClassValue
     arguments: Arguments | None
     place: Place | None = None
     at_import: bool = False
+    state: object = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,99 @@
+"""What statements assign or change: names, dotted paths, and the keys below them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from promptopt.readers.facts import CallFact, Expression, Statement
+
+MUTATORS: Final = frozenset(
+    {"append", "extend", "insert", "update", "add", "appendleft", "extendleft", "pop", "clear", "remove", "popleft"}
+    | {"setdefault", "sort", "reverse", "add_message", "add_user_message", "add_ai_message"}
+)
+
+
+def path_of(expression: Expression) -> str | None:
+    """`a.b.c` for a chain of attributes on a name."""
+    names = []
+    while expression[0] == "attr":
+        names.append(expression[4])
+        expression = expression[3]
+    if expression[0] != "name":
+        return None
+    names.append(expression[3])
+    return ".".join(reversed(names))
+
+
+def root_and_steps(expression: Expression) -> tuple[str | None, Expression, tuple[Expression, ...]]:
+    """Split `a.b[0]["k"]` into the path `a.b`, its expression and the keys `0`, `"k"`."""
+    steps: list[Expression] = []
+    while expression[0] == "index":
+        steps.append(expression[4])
+        expression = expression[3]
+    return path_of(expression), expression, tuple(reversed(steps))
+
+
+def assigned_names(body: tuple[Statement, ...], calls: tuple[CallFact, ...]) -> list[str]:
+    """Names and dotted paths that statements define or mutate, nested blocks included."""
+    names: dict[str, None] = {}
+    stack: list[Statement] = list(reversed(body))
+    while stack:
+        statement = stack.pop()
+        for target in _targets(statement, calls):
+            _collect_target(target, names)
+        for part in _nested(statement):
+            stack.extend(reversed(part))
+    return list(names)
+
+
+def _targets(statement: Statement, calls: tuple[CallFact, ...]) -> list[Expression]:
+    tag = statement[0]
+    if tag == "assign":
+        return list(statement[5])
+    if tag in ("annotated", "augmented", "for"):
+        return [statement[5]]
+    if tag == "with":
+        return [target for _, target in statement[5] if target is not None]
+    if tag == "expression":
+        return _mutated(statement[5], calls)
+    if tag in ("def", "class"):
+        return [("name", 0, 0, statement[5])]
+    return []
+
+
+def _mutated(expression: Expression, calls: tuple[CallFact, ...]) -> list[Expression]:
+    while expression[0] == "await":
+        expression = expression[3]
+    if expression[0] != "call":
+        return []
+    function = calls[expression[3]][2]
+    return [function[3]] if function[0] == "attr" and function[4] in MUTATORS else []
+
+
+def _nested(statement: Statement) -> list[tuple[Statement, ...]]:
+    tag = statement[0]
+    if tag in ("if", "while"):
+        return [statement[6], statement[7]]
+    if tag == "for":
+        return [statement[7], statement[8]]
+    if tag == "try":
+        return [statement[5], *(body for _, body in statement[6]), statement[7], statement[8]]
+    if tag == "with":
+        return [statement[6]]
+    if tag == "match":
+        return [case[1] for case in statement[6]]
+    return []
+
+
+def _collect_target(target: Expression, names: dict[str, None]) -> None:
+    if target[0] == "seq":
+        for item in target[4]:
+            _collect_target(item, names)
+    elif target[0] == "star":
+        _collect_target(target[3], names)
+    elif target[0] in ("name", "attr", "index"):
+        path, _, _ = root_and_steps(target)
+        if path is not None:
+            names[path] = None
+    elif target[0] == "slice":
+        _collect_target(target[3], names)
