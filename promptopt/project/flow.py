@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from promptopt.project.targets import MUTATORS, assigned_names, path_of, root_and_steps
+from promptopt.project.targets import MUTATORS, assigned_names, path_of, popped, root_and_steps
 from promptopt.readers.facts import Expression, Scope, Statement
 
 Thunk: TypeAlias = Any
@@ -247,9 +247,17 @@ class _Walker:
     def assign(self, statement: Statement, _depth: int) -> Thunk:
         value = ("expr", statement[6], self.position)
         self.touch(statement[6])
+        self.taken(statement[6])
         for target in statement[5]:
             self.bind(target, value)
         return None
+
+    def taken(self, expression: Expression) -> None:
+        """Note that `x = items.pop(0)["content"]` also changes `items`."""
+        taken = popped(expression, self.scope.calls)
+        if taken is not None:
+            call, (start, end, function, arguments, _) = taken, self.scope.calls[taken[3]]
+            self.mutate(function[3], "pop", (call, *arguments), (start, end))
 
     def touch(self, expression: Expression) -> None:
         """Note a method call on a local name."""
@@ -267,6 +275,7 @@ class _Walker:
     def annotated(self, statement: Statement, _depth: int) -> Thunk:
         if statement[7] is not None:
             self.touch(statement[7])
+            self.taken(statement[7])
             self.bind(statement[5], ("expr", statement[7], self.position))
         return None
 

@@ -46,6 +46,9 @@ def call(ev: Evaluator, base: Value, name: str, arguments: Arguments, place: Pla
             return mapping(ev, base, arguments, place)
     elif isinstance(base, Sequence) and name in ("copy", "__iter__"):
         return base
+    elif isinstance(base, Sequence) and name in ("pop", "popleft"):
+        key = ev.force(arguments.positional[0]) if arguments.positional else Constant(-1 if name == "pop" else 0)
+        return members.item(ev, base, key, place)
     elif isinstance(base, Sequence) and base.kind == "set" and name in ("union", "intersection", "difference"):
         return Sequence("set", (*base.items, *(Splice(ev.force(a)) for a in arguments.positional)), base.order, place)
     return call_unknown(ev, base, name, arguments, place, frame)

@@ -33,6 +33,21 @@ def root_and_steps(expression: Expression) -> tuple[str | None, Expression, tupl
     return path_of(expression), expression, tuple(reversed(steps))
 
 
+def popped(expression: Expression, calls: tuple[CallFact, ...]) -> Expression | None:
+    """The call of `pop` that a value is taken from: `items.pop(0)["content"]`."""
+    while expression[0] in ("index", "attr", "await"):
+        expression = expression[3]
+    if expression[0] != "call":
+        return None
+    function = calls[expression[3]][2]
+    return expression if function[0] == "attr" and function[4] in ("pop", "popleft") else None
+
+
+def _taken_from(expression: Expression, calls: tuple[CallFact, ...]) -> list[Expression]:
+    call = popped(expression, calls)
+    return [] if call is None else [calls[call[3]][2][3]]
+
+
 def assigned_names(body: tuple[Statement, ...], calls: tuple[CallFact, ...]) -> list[str]:
     """Names and dotted paths that statements define or mutate, nested blocks included."""
     names: dict[str, None] = {}
@@ -49,7 +64,9 @@ def assigned_names(body: tuple[Statement, ...], calls: tuple[CallFact, ...]) -> 
 def _targets(statement: Statement, calls: tuple[CallFact, ...]) -> list[Expression]:
     tag = statement[0]
     if tag == "assign":
-        return list(statement[5])
+        return [*statement[5], *_taken_from(statement[6], calls)]
+    if tag == "annotated" and statement[7] is not None:
+        return [statement[5], *_taken_from(statement[7], calls)]
     if tag in ("annotated", "augmented", "for"):
         return [statement[5]]
     if tag == "with":
