@@ -60,6 +60,9 @@ MAX_DEPTH: Final = 150
 """Values within values that are looked into."""
 
 _NAMEABLE: Final = frozenset({"user-words", "retrieved-passages", "conversation-history"})
+_PRINTING: Final = frozenset({"join", "repr", "+", "%", "method"})
+"""Operations that put their inputs into text as they print."""
+
 _MAPPINGS_READ: Final = frozenset({"json.loads", "orjson.loads", "ujson.loads", "yaml.safe_load"})
 """Functions that read a mapping whose keys come in the order of a text made elsewhere."""
 
@@ -201,6 +204,8 @@ class Describer:
 
     def _derived(self, value: Derived) -> Description:
         description = self.joined(map(self.of, value.inputs))
+        if value.how not in _PRINTING:
+            description = _unprinted(description)
         if value.how in ("size", "sorted"):
             kept = tuple(cause for cause in description[1] if not cause.kind.endswith("-order"))
             level = max((cause.volatility for cause in kept), default=Volatility.CONSTANT)
@@ -217,7 +222,7 @@ class Describer:
             return (Volatility.CALL, calls) if calls else UNKNOWN
         if isinstance(value.base, (External, Instance, CallResult, Function, ClassValue)):
             return UNKNOWN
-        level, causes = self.of(value.base)
+        level, causes = _unprinted(self.of(value.base))
         return UNKNOWN if level < Volatility.USER and not causes else (level, causes)
 
     def _unknown(self, value: Unknown) -> Description:
@@ -300,6 +305,14 @@ def _shows_all(value: Value) -> bool:
 def location(place: Place) -> Location:
     """A place as the model has it."""
     return Location(place.path, Span(place.start, place.end))
+
+
+def _unprinted(description: Description) -> Description:
+    """A part of a value, or a result computed from it: an object among the inputs does not show as such."""
+    kept = tuple(cause for cause in description[1] if cause.kind != "object-address")
+    if len(kept) == len(description[1]):
+        return description
+    return max((Volatility.UNKNOWN, *(cause.volatility for cause in kept))), kept
 
 
 def _unordered(value: Value) -> bool:

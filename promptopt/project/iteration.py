@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 MAX_UNROLLED: Final = 40
 """Elements of a known sequence that a comprehension or loop is computed for one by one."""
 
+MAX_RUNS: Final = 6
+"""Lists that a list with choices is taken apart into."""
+
 MAX_ADDED: Final = 200
 """Items or pieces that a loop computed element by element may add."""
 
@@ -104,11 +107,28 @@ def unpacked(ev: Evaluator, value: Value, index: int, starred: int | None) -> Va
         if -len(value.items) <= index < len(value.items):
             item = value.items[index]
             return item if isinstance(item, Value) else Unknown("unpack")
+    if isinstance(value, Sequence) and value.order is None:
+        runs = _runs(value.items)
+        if runs is not None and len(runs) > 1:
+            sides = (unpacked(ev, Sequence(value.kind, run, None, value.place), index, starred) for run in runs)
+            return alternatives("unpack", tuple(sides))
     if isinstance(value, Alternatives):
         return alternatives(value.condition, tuple(unpacked(ev, one, index, starred) for one in value.values))
     if isinstance(value, Volatile):
         return value
     return Member(value, str(index), "slice" if starred is not None else "item")
+
+
+def _runs(items: Items) -> list[Items] | None:
+    """Each list that items with choices among them may be; None where there are too many."""
+    runs: list[Items] = [()]
+    for item in items:
+        options = item.alternatives if isinstance(item, EitherItems) else ((item,),)
+        inner = [further for option in options for further in _runs(option) or ()] if len(options) > 1 else list(options)
+        runs = [(*run, *option) for run in runs for option in inner]
+        if len(runs) > MAX_RUNS or not inner:
+            return None
+    return runs
 
 
 def comprehension(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
