@@ -123,8 +123,9 @@ def _runs(items: Items) -> list[Items] | None:
     """Each list that items with choices among them may be; None where there are too many."""
     runs: list[Items] = [()]
     for item in items:
-        options = item.alternatives if isinstance(item, EitherItems) else ((item,),)
-        inner = [further for option in options for further in _runs(option) or ()] if len(options) > 1 else list(options)
+        inner: list[Items] = [(item,)]
+        if isinstance(item, EitherItems):
+            inner = [run for option in item.alternatives for run in _runs(option) or ()]
         runs = [(*run, *option) for run in runs for option in inner]
         if len(runs) > MAX_RUNS or not inner:
             return None
