@@ -246,21 +246,28 @@ def _import_paths(catalogue: SdkCatalogue) -> list[str]:
     A root is shared where all its symbols stand in packages of their own.
     """
     symbols: defaultdict[str, list[str]] = defaultdict(list)
-    for sdk in catalogue.sdks:
-        shapes = (*sdk.clients, *sdk.messages, *sdk.templates)
-        for symbol in [symbol for shape in shapes for symbol in shape.symbols]:
-            root, _, suffix = symbol.partition(":")
-            symbols[root].append(suffix)
-        for call in sdk.calls:
-            for symbol in (*call.functions, *call.constructors):
-                root, _, suffix = symbol.partition(":")
-                symbols[root].append(suffix)
+    for symbol in _symbols(catalogue):
+        root, _, suffix = symbol.partition(":")
+        symbols[root].append(suffix)
     paths = []
     for root in catalogue.packages:
         shared = bool(symbols[root]) and all("." in suffix and suffix[0].islower() for suffix in symbols[root])
         below = sorted({suffix.partition(".")[0] for suffix in symbols[root]})
         paths += [f"{root}.{package}" for package in below] if shared else [root]
     return paths
+
+
+def _symbols(catalogue: SdkCatalogue) -> Iterator[str]:
+    for sdk in catalogue.sdks:
+        for client in sdk.clients:
+            yield from client.symbols
+        for message in sdk.messages:
+            yield from message.symbols
+        for template in sdk.templates:
+            yield from template.symbols
+        for call in sdk.calls:
+            yield from call.functions
+            yield from call.constructors
 
 
 def _last_name(symbol: str) -> str:

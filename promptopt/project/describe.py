@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from promptopt.project import members
 from promptopt.project.values import (
-    Again,
     AgainItems,
     Alternatives,
     CallResult,
@@ -166,10 +165,8 @@ class Describer:
             return self.hole(piece)
         if isinstance(piece, Either):
             return self.joined(self._piece(one) for run in piece.alternatives for one in run)
-        if isinstance(piece, Again):
-            body = [self._piece(one) for one in piece.pieces]
-            return self.joined([self.of(piece.over), *body])
-        return UNKNOWN
+        body = [self._piece(one) for one in piece.pieces]
+        return self.joined([self.of(piece.over), *body])
 
     def hole(self, hole: Hole) -> Description:
         """A hole's value, by its name where the value itself is not known."""

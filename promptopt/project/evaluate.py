@@ -16,8 +16,6 @@ from promptopt.project.frames import IN_PROGRESS, Frame
 from promptopt.project.values import (
     NONE,
     Alternatives,
-    Arguments,
-    CallResult,
     ClassValue,
     Constant,
     Derived,
@@ -28,11 +26,8 @@ from promptopt.project.values import (
     Lazy,
     Literal,
     MapValue,
-    Member,
-    ModuleValue,
     Parameter,
     Pieces,
-    Pipe,
     Place,
     ScopeRef,
     Sequence,
@@ -100,7 +95,7 @@ class Evaluator:
 
     def scope(self, ref: ScopeRef) -> Scope:
         """The facts of a scope."""
-        return self.world.modules[ref.path].scopes[ref.index]
+        return self.world.modules[ref.path].scopes[ref.number]
 
     def flow(self, ref: ScopeRef) -> Flow:
         """The definitions of a scope."""
@@ -528,7 +523,7 @@ def _unknown(ev: Evaluator, e: Expression, frame: Frame, _position: int) -> Valu
     return Unknown(e[3] if len(e) > 3 and isinstance(e[3], str) else e[0], place=ev.place(e, frame))
 
 
-_EVALUATE: Final[Mapping[str, Callable[[Evaluator, "Expression", Frame, int], Value]]] = {
+_EVALUATE: Final[Mapping[str, Callable[[Evaluator, Expression, Frame, int], Value]]] = {
     "lit": _literal,
     "const": _constant,
     "name": _name,

@@ -10,12 +10,14 @@ from promptopt.project import files, members, methods, strings
 from promptopt.project.iteration import element, known_items, spliced
 from promptopt.project.values import (
     NONE,
+    AgainItems,
+    Alternatives,
     Arguments,
     CallResult,
     Constant,
     Derived,
     Fixed,
-    Instance,
+    Hole,
     Lazy,
     MapValue,
     Member,
@@ -27,7 +29,6 @@ from promptopt.project.values import (
     Value,
     Volatile,
     alternatives,
-    constant_key,
     literal,
     plain,
     plain_options,
@@ -134,7 +135,7 @@ def _str(site: _Site) -> Value:
         return literal("")
     given = members.shown(site.ev, given)
     pieces = strings.to_pieces(given, site.where(0), site.ev.text(site.where(0)))
-    return given if len(pieces) == 1 and isinstance(pieces[0], strings.Hole) else TextValue(pieces)
+    return given if len(pieces) == 1 and isinstance(pieces[0], Hole) else TextValue(pieces)
 
 
 def _sequence(kind: str) -> Callable[[_Site], Value]:
@@ -186,7 +187,7 @@ def _enumerate(site: _Site) -> Value:
     order = given.order if isinstance(given, Sequence) else None
     one = element(site.ev, given, site.where(0)) if given is not None else Unknown("argument")
     pair = Sequence("tuple", (Fixed("index"), one))
-    return Sequence("list", (strings.AgainItems("", given or one, site.ev.text(site.where(0)), (pair,)),), order, site.place)
+    return Sequence("list", (AgainItems("", given or one, site.ev.text(site.where(0)), (pair,)),), order, site.place)
 
 
 def _zip(site: _Site) -> Value:
@@ -197,7 +198,7 @@ def _zip(site: _Site) -> Value:
         return Sequence("list", tuple(Sequence("tuple", tuple(row)) for row in rows), None, site.place)
     pair = Sequence("tuple", tuple(element(site.ev, column, site.place) for column in columns))
     over = Derived("zip", tuple(columns), site.place)
-    return Sequence("list", (strings.AgainItems("", over, site.ev.text(site.place), (pair,)),), None, site.place)
+    return Sequence("list", (AgainItems("", over, site.ev.text(site.place), (pair,)),), None, site.place)
 
 
 def _range(site: _Site) -> Value:
@@ -216,7 +217,7 @@ def _map(site: _Site) -> Value:
     one = element(site.ev, given, site.where(1))
     result = site.ev.world.apply(function, (one,), site.place, site.frame, site.ev)
     order = given.order if isinstance(given, Sequence) else None
-    again = strings.AgainItems("", given, site.ev.text(site.where(1)), (result,))
+    again = AgainItems("", given, site.ev.text(site.where(1)), (result,))
     return Sequence("list", (again,), order, site.place)
 
 
@@ -240,7 +241,7 @@ def _getattr(site: _Site) -> Value:
 def _import_module(site: _Site) -> Value:
     """A module that is imported by its name at run time, in the project or a library."""
     name = site.given(0, "name")
-    options = name.values if isinstance(name, strings.Alternatives) else (name,)
+    options = name.values if isinstance(name, Alternatives) else (name,)
     found = []
     for option in options:
         text = plain(option) if option is not None else None

@@ -192,7 +192,7 @@ def _ancestry(ev: Evaluator, cls: ClassValue) -> list[ClassValue]:
         if parent is None:
             continue
         bases = [ev.evaluate(base, ev.open_frame(parent), 1 << 60) for base in ev.scope(one.scope).bases]
-        stack.extend(reversed([one for base in bases if (one := _class_of(base)) is not None]))
+        stack.extend(reversed([cls for cls in map(_class_of, bases) if cls is not None]))
     return list(found.values())
 
 

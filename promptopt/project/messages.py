@@ -39,7 +39,6 @@ from promptopt.project.values import (
     TextValue,
     Unknown,
     Value,
-    Variable,
     Volatile,
     plain,
 )
@@ -64,9 +63,9 @@ from promptopt.prompt import (
 )
 
 if TYPE_CHECKING:
-    from promptopt.source import Location
     from promptopt.project.evaluate import Evaluator
     from promptopt.sdks.schema import Sdk
+    from promptopt.source import Location
 
 _MEDIA: Final = ("image", "audio", "file", "video", "document")
 _ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "bot": "assistant", "function": "tool"}
@@ -267,8 +266,7 @@ class MessageBuilder:
             return self._again(item, role)
         if isinstance(item, Alternatives):
             return tuple(_uncertain(one) for one in self.messages(item, role))
-        if isinstance(item, (Parameter, Member, Unknown)) and not isinstance(item, Variable):
-            level, causes = self.describer.of(item)
+        if isinstance(item, (Parameter, Member, Unknown)):
             return (Message("user", (Block(self.pieces((Hole(item, _place(item)),))),), _location(item), certain=False),)
         return self._message(item, role)
 

@@ -12,7 +12,9 @@ from promptopt.project.values import (
     Arguments,
     Constant,
     Derived,
+    Hole,
     Lazy,
+    Literal,
     MapValue,
     Member,
     Place,
@@ -127,10 +129,10 @@ def _with_rest(
     if not rest:
         return lookup
 
-    def found(name: str, where: Place | None) -> strings.Hole | TextValue:
+    def found(name: str, where: Place | None) -> Hole | TextValue:
         if name in values:
             return lookup(name, where)
-        return strings.Hole(members.named_member(ev, rest[0], name, "item", where), where, name, place)
+        return Hole(members.named_member(ev, rest[0], name, "item", where), where, name, place)
 
     return found
 
@@ -179,9 +181,9 @@ def _whole(method: Callable[..., object]) -> Callable[[Evaluator, TextValue, Arg
 
 
 def _lifted(result: object, place: Place, base: TextValue) -> Value:
-    origin = base.pieces[0].origin if base.pieces and isinstance(base.pieces[0], strings.Literal) else place
+    origin = base.pieces[0].origin if base.pieces and isinstance(base.pieces[0], Literal) else place
     if isinstance(result, str):
-        return TextValue((strings.Literal(result, origin, -1),)) if result else TextValue(())
+        return TextValue((Literal(result, origin, -1),)) if result else TextValue(())
     if isinstance(result, (list, tuple)):
         return Sequence("list", tuple(literal(str(one), None) for one in result))
     return Constant(result) if isinstance(result, (int, bool)) else Unknown("method")
@@ -191,7 +193,7 @@ def _encode(_ev: Evaluator, base: TextValue, _arguments: Arguments, _place: Plac
     return base
 
 
-_TEXT: Final[dict[str, Callable[["Evaluator", TextValue, Arguments, Place], Value]]] = {
+_TEXT: Final[dict[str, Callable[[Evaluator, TextValue, Arguments, Place], Value]]] = {
     "format": _format,
     "format_map": _format_map,
     "join": _join,
@@ -257,7 +259,7 @@ def _same(_ev: Evaluator, base: MapValue, _arguments: Arguments, _place: Place) 
     return base
 
 
-_MAP: Final[dict[str, Callable[["Evaluator", MapValue, Arguments, Place], Value]]] = {
+_MAP: Final[dict[str, Callable[[Evaluator, MapValue, Arguments, Place], Value]]] = {
     "get": _get,
     "pop": _get,
     "setdefault": _get,

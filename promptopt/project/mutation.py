@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from promptopt.project import members
-from promptopt.project.operators import add, times
 from promptopt.project.iteration import spliced
+from promptopt.project.operators import add, times
 from promptopt.project.values import (
     Alternatives,
     Derived,

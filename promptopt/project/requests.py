@@ -137,8 +137,8 @@ class Requests:
         if isinstance(value, Alternatives):
             return next((found for one in value.values if (found := self.client(one))), None)
         if isinstance(value, CallResult):
-            found = sdks.client(value.dotted)
-            return (found[0], value) if found is not None else None
+            made = sdks.client(value.dotted)
+            return (made[0], value) if made is not None else None
         if isinstance(value, Parameter):
             typed = self.ev.world.annotated(value.annotation, value.scope, self.ev)
             annotated = sdks.client_annotation(typed.dotted) if isinstance(typed, External) else None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from promptopt.project.values import (
     Again,
-    Alternatives,
     AgainItems,
+    Alternatives,
     Constant,
     Derived,
     Either,

@@ -12,11 +12,14 @@ from promptopt.project.values import (
     CallResult,
     External,
     Fixed,
+    Function,
     Grown,
     Item,
     Lazy,
+    Literal,
     MapValue,
     Member,
+    Method,
     Pipe,
     Place,
     Sequence,
@@ -163,7 +166,7 @@ def rendered(
 
 def _called(ev: Evaluator, value: Value) -> Value:
     """Partial variables may be functions that are called on each rendering."""
-    return ev.world.call(value, None, ev) if isinstance(value, (members.Function, members.Method)) else value
+    return ev.world.call(value, None, ev) if isinstance(value, (Function, Method)) else value
 
 
 def _engine(ev: Evaluator, base: CallResult, shape: TemplateShape) -> str:
@@ -234,7 +237,7 @@ def _filled_block(ev: Evaluator, block: Item, lookup: strings.Lookup) -> Item:
 
 def _message(role: Value, content: Value, item: Value) -> Value:
     place = None
-    if isinstance(item, TextValue) and item.pieces and isinstance(item.pieces[0], strings.Literal):
+    if isinstance(item, TextValue) and item.pieces and isinstance(item.pieces[0], Literal):
         place = item.pieces[0].origin
     return MapValue({"role": role, "content": content}, (), place)
 

@@ -26,10 +26,10 @@ class Place(NamedTuple):
 
 
 class ScopeRef(NamedTuple):
-    """One scope of one module."""
+    """One scope of one module: `number` is its index in `Module.scopes`."""
 
     path: str
-    index: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -446,9 +446,9 @@ def _join_sequences(condition: str, values: list[Sequence]) -> Value:
         return Sequence("tuple", items, None, values[0].place)
     head, tail = _shared(runs)
     middle = tuple(run[head : len(run) - tail] for run in runs)
-    items = (*runs[0][:head], EitherItems(condition, middle), *runs[0][len(runs[0]) - tail :])
+    joined: Items = (*runs[0][:head], EitherItems(condition, middle), *runs[0][len(runs[0]) - tail :])
     order = next((value.order for value in values if value.order), None)
-    return Sequence(values[0].kind, items, order, values[0].place)
+    return Sequence(values[0].kind, joined, order, values[0].place)
 
 
 def _is_record(values: list[Sequence]) -> bool:

@@ -153,8 +153,16 @@ def _files(root: Path, prefix: str, ignores: list[_Ignore], chosen: Selection, f
                 yield from _files(root, folder, ignores, chosen, faults)
             continue
         wanted = entry.name.endswith(".py") and chosen.includes(path) and not chosen.excludes(path)
-        if wanted and entry.is_file() and not _ignored(path, ignores):
+        if wanted and _is_file(entry) and not _ignored(path, ignores):
             yield path
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a file or a link to one; a link that leads to itself is neither."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def _ignored(path: str, ignores: list[_Ignore]) -> bool:

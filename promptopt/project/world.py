@@ -18,6 +18,7 @@ from promptopt.project.values import (
     External,
     Fixed,
     Function,
+    Instance,
     Lazy,
     MapValue,
     Member,
@@ -29,6 +30,7 @@ from promptopt.project.values import (
     Unknown,
     Value,
     constant_key,
+    literal,
     plain,
 )
 
@@ -123,7 +125,7 @@ class World:
     def star(self, path: str, name: str, ev: Evaluator) -> Value | None:
         """A name that `from module import *` brings in."""
         if name == "__file__":
-            return members.literal(path)
+            return literal(path)
         module = self.modules.get(path)
         for imported, attribute, _, level in module.imports if module is not None else ():
             if attribute == "*":
@@ -186,7 +188,7 @@ class World:
         """Call without arguments; `receiver` binds a plain function (a property)."""
         if receiver is not None and isinstance(function, Function):
             function = Method(function, receiver)
-        place = receiver.place if isinstance(receiver, members.Instance) and receiver.place else Place("", 0, 0)
+        place = receiver.place if isinstance(receiver, Instance) and receiver.place else Place("", 0, 0)
         return calls.call_value(ev, function, EMPTY_ARGUMENTS, place, None)
 
     def apply(
@@ -234,7 +236,7 @@ class World:
             if step in value.entries:
                 return value.entries[step]
             return Member(value.rest[0], step, "item") if value.rest else None
-        if isinstance(value, (CallResult, members.Instance)) and value.arguments is not None:
+        if isinstance(value, (CallResult, Instance)) and value.arguments is not None:
             return self._referenced(value.arguments, step, ev)
         if isinstance(value, Constant):
             return None

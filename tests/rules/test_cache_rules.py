@@ -57,7 +57,7 @@ def text(tokens: int) -> Text:
     return Text("abc " * tokens)
 
 
-def value(  # noqa: PLR0913 (one for each field that a test varies)
+def value(
     level: Volatility,
     kind: str = "time-of-day",
     *,

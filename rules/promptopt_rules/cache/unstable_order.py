@@ -176,7 +176,8 @@ def _is_followed(found: Break, arranged: Layout) -> bool:
 def _message(found: Break, cause: Cause, arranged: Layout, context: RuleContext) -> str:
     what = describe(found.interpolation, cause, context)
     loss = _LOSS.get(cause.kind, "has no fixed order: it differs between processes and machines")
-    behind = f"{count(found.tokens)} of the prompt's {arranged.constant_tokens():,} constant tokens stand behind it"
+    total = max(arranged.constant_tokens(), found.tokens)
+    behind = f"{count(found.tokens)} of the prompt's {total:,} constant tokens stand behind it"
     if found.conversations:
         behind = f"{behind}, and the conversation" if found.tokens else "the conversation stands behind it"
     elif not found.tokens:

@@ -94,7 +94,7 @@ class UnstableTools(Rule[Prompt]):
     fix: ClassVar[Applicability | None] = None
     subject: ClassVar[type[Prompt]] = Prompt
 
-    def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:  # noqa: ARG002
+    def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
         """At most one finding per prompt."""
         tools = subject.tools
         if tools is None or tools.cause is None or not _is_unstable(tools, tools.cause):

@@ -84,7 +84,7 @@ class VolatileCacheKey(Rule[Call]):
     fix: ClassVar[Applicability | None] = None
     subject: ClassVar[type[Call]] = Call
 
-    def check(self, subject: Call, context: RuleContext) -> Iterator[Finding]:  # noqa: ARG002
+    def check(self, subject: Call, context: RuleContext) -> Iterator[Finding]:
         """At most one finding per call."""
         key = subject.parameter("cache_key")
         cause = _cause(key)

@@ -245,7 +245,8 @@ def _message(found: Change, arranged: Layout, context: RuleContext) -> str:
 
 
 def _loss(found: Change, arranged: Layout, options: VolatilePrefix.Options) -> str:
-    text = f"{count(found.at.tokens)} of the prompt's {arranged.constant_tokens():,} constant tokens"
+    total = max(arranged.constant_tokens(), found.at.tokens)
+    text = f"{count(found.at.tokens)} of the prompt's {total:,} constant tokens"
     lost = _LOSS[found.level]
     if _is_at_the_end(found, options):
         return f"the conversation: {lost.format(it='it')}"
