@@ -219,6 +219,9 @@ class Describer:
             return (Volatility.CALL, calls) if calls else UNKNOWN
         if isinstance(value.base, (External, Instance, CallResult, Function, ClassValue)):
             return UNKNOWN
+        if isinstance(value.base, Derived) and value.base.how == "dict":
+            # one entry of a computed mapping says nothing of the others
+            return UNKNOWN
         level, causes = _unprinted(self.of(value.base))
         return UNKNOWN if level < Volatility.USER and not causes else (level, causes)
 

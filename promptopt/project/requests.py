@@ -276,7 +276,7 @@ class Requests:
         if found is None and references and arguments.rest and not str(references[0]).startswith("client."):
             rest = self.ev.force(arguments.rest[0])
             name = next((one for one in references if isinstance(one, str)), "")
-            return Member(rest, name, "item") if name and not isinstance(rest, Unknown) else None
+            return Member(rest, name, "item") if name and isinstance(rest, (Parameter, Member)) else None
         return found
 
     def _passed(
