@@ -17,7 +17,7 @@ from promptopt.config import Config, SinkFunction, SourceFunction, absolute, loa
 from promptopt.errors import InternalError
 from promptopt.finding import Finding, fingerprinted
 from promptopt.project import LinkOptions, link
-from promptopt.project.collect import collect
+from promptopt.project.collect import collect, garbage_collection_paused
 from promptopt.prompt import Call, Prompt
 from promptopt.readers.facts import Module, Scope
 from promptopt.readers.python import PythonSyntaxError, read_module
@@ -293,7 +293,8 @@ def check(
     places = [Path(path) for path in paths]
     config = load_config(places) if config is None else config
     rules = prepare(config, load_rules())
-    return run_rules(read_project(places, config, overlay or {}), rules)
+    with garbage_collection_paused():
+        return run_rules(read_project(places, config, overlay or {}), rules)
 
 
 def inspect(paths: Sequence[Path | str], config: Config, *, overlay: Mapping[Path, bytes] | None = None) -> Report:

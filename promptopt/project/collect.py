@@ -86,7 +86,7 @@ def collect(
     collected = Collected(files, faults=faults, index=index)
     reader = _Reader(root, overlay or {}, max_bytes, collected)
     search = _Search(known, config)
-    with _garbage_collection_paused():
+    with garbage_collection_paused():
         _Rounds(reader, search, collected).run(dict.fromkeys([*project, *named]), named)
     collected.faults.sort(key=lambda fault: fault.path)
     return collected
@@ -118,7 +118,7 @@ def _choose(
 
 
 @contextmanager
-def _garbage_collection_paused() -> Iterator[None]:
+def garbage_collection_paused() -> Iterator[None]:
     # syntax trees are freed by reference counts alone; collections while they grow double the time
     enabled = gc.isenabled()
     gc.disable()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import posixpath
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from promptopt.project import hooks, members
 from promptopt.project.callers import Callers, CallSite
 from promptopt.project.choices import choices
+from promptopt.project.collect import garbage_collection_paused
 from promptopt.project.describe import Describer, location
 from promptopt.project.evaluate import FUEL, Evaluator
 from promptopt.project.frames import Frame
@@ -92,22 +92,18 @@ def link(
     """
     options = options or LinkOptions()
     world = World(modules, files, sdks, sources, options.read_text, options.paths, options.roots)
-    with _undisturbed():
+    with _deep_recursion(), garbage_collection_paused():
         return _Linker(world).run()
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Room for deep recursion, and no garbage collection: it costs more than the cycles it would free."""
-    before, collecting = sys.getrecursionlimit(), gc.isenabled()
+def _deep_recursion() -> Iterator[None]:
+    before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, RECURSION))
-    gc.disable()
     try:
         yield
     finally:
         sys.setrecursionlimit(before)
-        if collecting:
-            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)
