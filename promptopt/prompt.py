@@ -166,7 +166,9 @@ class Message:
 class History:
     """Earlier turns of a conversation, or a list of messages that is not known in detail.
 
-    `grows_in` says what kind of thing holds them: parameter, loop, session, agent, server, unknown.
+    `grows_in` says what kind of thing holds them: parameter, loop, session, store, agent, run, server,
+    unknown. Behind an `agent`'s instructions, made anew for each request, every earlier message is read
+    again when they change; in a `run` they are made once and never change.
     `bounds` names what limits them. Only `known` ones count as a conversation.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -57,6 +58,8 @@ MAX_HOPS: Final = 4
 
 MAX_DEPTH: Final = 150
 """Values within values that are looked into."""
+
+_MAY_BE_MAPPING: Final = re.compile(r"dict|mapping|any\b|object|json", re.IGNORECASE)
 
 _NAMEABLE: Final = frozenset({"user-words", "retrieved-passages", "conversation-history"})
 _PRINTING: Final = frozenset({"join", "repr", "+", "%", "method"})
@@ -331,14 +334,6 @@ def _unordered(value: Value) -> bool:
 
 
 def _listed(value: Value) -> bool:
+    """Whether an annotation rules a mapping out."""
     annotation = value.annotation if isinstance(value, Parameter) else None
-    return annotation is not None and annotation.partition("[")[0].rpartition(".")[2].lower() in (
-        "list",
-        "str",
-        "tuple",
-        "sequence",
-        "int",
-        "float",
-        "bool",
-        "basemodel",
-    )
+    return annotation is not None and not _MAY_BE_MAPPING.search(annotation)

@@ -21,7 +21,7 @@ from promptopt.project.interfaces import Interfaces, passes_on
 from promptopt.project.messages import MessageBuilder
 from promptopt.project.needs import open_parameters
 from promptopt.project.requests import Requests, Site, Slots
-from promptopt.project.values import Constant, Instance, Place, ScopeRef, Value, Volatile, plain
+from promptopt.project.values import Constant, Function, Instance, Method, Place, ScopeRef, Value, Volatile, plain
 from promptopt.project.variants import variants
 from promptopt.project.world import World
 from promptopt.prompt import (
@@ -235,8 +235,8 @@ class _Linker:
             messages.extend(builder.system(value))
         for value in hooked:
             messages.extend(builder.system(value))
-        messages.extend(self._flags(site, slots))
-        messages.extend(self._conversation(builder, site, slots))
+        messages.extend(self._flags(site))
+        messages.extend(self._conversation(builder, site, slots, hooked))
         call = self._call(site, slots)
         hops = (chain.made, *chain.hops) if chain.made is not None else chain.hops
         scope = hops[0].scope if hops else chain.scopes[0]
@@ -251,14 +251,30 @@ class _Linker:
             tuple(location(hop.place) for hop in hops),
         )
 
-    def _conversation(self, builder: MessageBuilder, site: Site, slots: Slots) -> Iterator[Message | History]:
+    def _kept_in(self, site: Site, slots: Slots, hooked: tuple[Value, ...]) -> str:
+        """What an agent's earlier messages stand behind: instructions made anew for each request (`agent`),
+        or once for the object, so that its own loop never sees them change (`run`)."""
+        if site.shape.history_when:
+            keeps = self._passes_history(site) and not self._is_false(site)
+            return "agent" if keeps else "run"
+        per_request = any(isinstance(value, (Function, Method)) for value in (*slots.system, *hooked))
+        return "agent" if per_request or any(True for _ in self._flags(site)) else "run"
+
+    def _is_false(self, site: Site) -> bool:
+        fact = self.ev.scope(site.scope).calls[site.call]
+        given = [value for name, value in fact[4] if name in site.shape.history_when]
+        return all(value[0] == "const" and not value[3] for value in given)
+
+    def _conversation(
+        self, builder: MessageBuilder, site: Site, slots: Slots, hooked: tuple[Value, ...]
+    ) -> Iterator[Message | History]:
         shape = site.shape
         if shape.history == "server" and self._passes_history(site):
             yield History("server", (), "", location(site.place))
         listed = shape.messages[:1] == ("messages",)
         yield from builder.conversation(slots.messages) if listed else builder.messages(slots.messages)
         if shape.history == "agent":
-            yield History("agent", (), "", location(site.place))
+            yield History(self._kept_in(site, slots, hooked), (), "", location(site.place))
         yield from builder.messages(slots.input)
         if slots.messages is None and (shape.messages and slots.unresolved):
             yield History("unknown", (), "", location(site.place), known=False)
@@ -271,7 +287,7 @@ class _Linker:
             for reference in site.shape.history_when
         )
 
-    def _flags(self, site: Site, slots: Slots) -> Iterator[Message]:
+    def _flags(self, site: Site) -> Iterator[Message]:
         """Text that the SDK itself puts at the end of the system prompt (`inject_date=True`)."""
         for flag in site.shape.flags:
             keyword = str(flag.argument)

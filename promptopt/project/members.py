@@ -50,6 +50,7 @@ from promptopt.project.values import (
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
     from promptopt.project.flow import Thunk
+    from promptopt.project.flow import Thunk
 
 MAX_BASES: Final = 24
 MAX_OVERRIDES: Final = 6
@@ -57,7 +58,7 @@ MAX_DISPATCH: Final = 16
 """Entries of a mapping of which one is looked up by a key that is not known."""
 
 _PROPERTIES: Final = frozenset({"property", "cached_property", "computed_field", "functools.cached_property"})
-_GROWING: Final = frozenset({"append", "extend", "insert", "augment+", "add_message", "appendleft"})
+_GROWING: Final = frozenset({"append", "extend", "insert", "add_message", "appendleft"})
 
 
 def attribute(ev: Evaluator, base: Value, name: str, place: Place | None, frame: Frame | None = None) -> Value:
@@ -401,7 +402,7 @@ def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tu
         mutated = [t for t in thunks if t[0] == "mutate"]
         assigned = [t for t in thunks if t[0] not in ("mutate", "unset", "loophead", "loopexit")]
         is_init = ev.scope(ref).name.endswith(("__init__", "__post_init__", "setup", "model_post_init"))
-        grown = next((t for t in mutated if t[3] in _GROWING and not t[2]), None)
+        grown = next((t for t in mutated if _adds_items(t) and not t[2]), None)
         if grown is not None and not is_init and instance.state is None:
             grows = Place(ref.path, *grown[6])
         if is_init:
@@ -414,6 +415,11 @@ def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tu
     values = [v for v in (*initial, *later) if not _empty(v)] or initial or later
     value = alternatives("assigned", tuple(values)) if values else Unknown("attribute", name=name)
     return _growing(value, grows) if grows is not None else value
+
+
+def _adds_items(thunk: Thunk) -> bool:
+    """Whether a mutation makes a list longer; `+=` of anything but a list literal may concatenate text."""
+    return thunk[3] in _GROWING or (thunk[3] == "augment+" and thunk[4][0][0] in ("seq", "comp"))
 
 
 def _empty(value: Value) -> bool:
@@ -487,7 +493,8 @@ def _map_item(ev: Evaluator, base: MapValue, name: object, key: Value, place: Pl
         values = tuple(base.entries.values())
         if values and len(values) <= MAX_DISPATCH and not base.rest:
             return alternatives(ev.text(place), values, limit=MAX_DISPATCH)
-        return Derived("item", (*values[:6], *base.rest, key), place)
+        # which entry is chosen changes with the key, but not what the entries say
+        return Derived("item", (*values[:6], *base.rest), place)
     return Member(base.rest[0], str(name), "item", place) if base.rest else Unknown("key", name=str(name))
 
 

@@ -220,15 +220,20 @@ class MessageBuilder:
         return (Message(role, self.blocks(value, _place(value)), _location(value)),)
 
     def _per_request(self, function: Value) -> Value:
-        """What a callable used as instructions returns; its first parameter is the run's context."""
-        context = self.ev.volatile("run-context", None, None)
-        arguments = Arguments((context,))
+        """What a callable used as instructions returns; its parameters are the run's context, and the agent
+        itself where one is called so."""
+        arguments = EMPTY_ARGUMENTS
         inner = function.function if isinstance(function, Method) else function
         if isinstance(inner, Function):
             params = self.ev.scope(inner.scope).params[1 if isinstance(function, Method) else 0 :]
-            arguments = Arguments((context,)) if params else EMPTY_ARGUMENTS
-        place = Place("", 0, 0)
-        return calls.call_value(self.ev, function, arguments, place, None)
+            given = [fact.name for fact in params if fact.kind == "positional" and fact.default is None]
+            arguments = Arguments(tuple(self._handed(name) for name in given))
+        return calls.call_value(self.ev, function, arguments, Place("", 0, 0), None)
+
+    def _handed(self, name: str) -> Value:
+        if name in ("agent", "team"):
+            return Unknown("agent", name=name)
+        return self.ev.volatile("run-context", None, None)
 
     def _alternative_messages(self, value: Alternatives, role: str) -> tuple[Message | History, ...]:
         built = [self.messages(one, role) for one in value.values]

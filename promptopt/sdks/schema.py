@@ -88,8 +88,8 @@ class CallShape:
     `batch` calls send each element of a list in the `messages` slot as a request of its own.
     `parameters` maps canonical names (see `PARAMETERS`) to the arguments that carry them. `history`
     says that earlier turns follow the given messages although no argument shows them: `agent` (the
-    object keeps them: a loop of tool calls, a chat), `server` (where the `history_when` argument is
-    passed), or None. `flags`: see `FlagShape`. `hooks` are decorators on the constructed object
+    object keeps them: a loop of tool calls, a chat; earlier runs too only where a `history_when`
+    argument is true, if there are any), `server` (where the `history_when` argument is passed), or None. `flags`: see `FlagShape`. `hooks` are decorators on the constructed object
     (`instructions`, `system_prompt`) whose functions return further system text for each request.
     """
 

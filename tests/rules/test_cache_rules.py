@@ -162,12 +162,12 @@ class TestVolatilePrefix:
         ("level", "expected"),
         [
             *[(level, [W]) for level in (CALL, REQUEST)],
-            *[(level, [INFO]) for level in (SESSION, USER, DAY, PROCESS)],
-            *[(level, []) for level in (DEPLOYMENT, UNKNOWN)],
+            (DAY, [INFO]),
+            *[(level, []) for level in (SESSION, USER, PROCESS, DEPLOYMENT, UNKNOWN)],
         ],
     )
     def test_conversation_behind_the_value(self, level: Volatility, expected: list[Severity]) -> None:
-        """What changes per turn un-caches all earlier turns."""
+        """What changes per turn un-caches all earlier turns; nobody else shares the conversation anyway."""
         assert levels(VolatilePrefix, prompt(system(text(5), value(level)), TURNS, QUESTION)) == expected
 
     def test_list_that_is_not_known_to_be_a_conversation(self) -> None:
@@ -213,7 +213,17 @@ class TestVolatilePrefix:
     def test_text_behind_the_conversation_does_not_count(self) -> None:
         """It is read again in every turn anyway."""
         subject = prompt(system(value(USER)), TURNS, system(text(2000)), QUESTION)
-        assert levels(VolatilePrefix, subject) == [INFO]
+        assert levels(VolatilePrefix, subject) == []
+
+    @pytest.mark.parametrize(("kind", "expected"), [("agent-state", [INFO]), ("user-identity", [])])
+    def test_state_may_change_while_the_conversation_goes_on(self, kind: str, expected: list[Severity]) -> None:
+        """A name does not."""
+        state = value(SESSION, kind)
+        assert levels(VolatilePrefix, prompt(system(text(5), state), TURNS, QUESTION)) == expected
+
+    def test_run_whose_instructions_are_made_once(self) -> None:
+        """Its own loop never sees them change."""
+        assert levels(VolatilePrefix, prompt(system(text(5), value(CALL)), History("run"), QUESTION)) == []
 
     def test_volatile_end_of_the_system_prompt_is_silent(self) -> None:
         """In a single request."""
@@ -321,7 +331,7 @@ class TestVolatilePrefix:
         assert "end of the system prompt" in finding.message
         assert "goes stale" in finding.message
 
-    @pytest.mark.parametrize("level", [USER, SESSION, DAY, PROCESS])
+    @pytest.mark.parametrize("level", [REQUEST, DAY])
     def test_message_at_the_end_of_the_system_prompt(self, level: Volatility) -> None:
         """Nothing is gained by moving a value to where it stands."""
         [finding] = found(VolatilePrefix, prompt(system(text(LARGE), value(level), text(1)), TURNS, QUESTION))

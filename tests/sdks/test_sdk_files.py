@@ -149,8 +149,9 @@ def test_distinct_arguments(sdk: Sdk, call: CallShape) -> None:
 
 @each_call
 def test_server_history(sdk: Sdk, call: CallShape) -> None:
-    """History kept by a server says which argument tells."""
-    assert bool(call.history_when) == (call.history == "server"), sdk.name
+    """History kept by a server says which argument tells; an agent's may."""
+    assert call.history_when or call.history != "server", sdk.name
+    assert call.history or not call.history_when, sdk.name
 
 
 @each_call

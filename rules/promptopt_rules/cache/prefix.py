@@ -183,8 +183,14 @@ def _breaks(items: tuple[Item, ...], prompt_size: int) -> list[Break]:
 
 def _reread(conversations: tuple[History, ...], part: Interpolation) -> tuple[History, ...]:
     """The conversations that are read again because of a value: one that grows in a loop is not where
-    the value was made before the loop."""
-    return tuple(one for one in conversations if one.grows_in != "loop" or _made_inside(part, one.location))
+    the value was made before the loop, nor is an agent's run whose instructions were made once."""
+    return tuple(one for one in conversations if _is_reread(one, part))
+
+
+def _is_reread(conversation: History, part: Interpolation) -> bool:
+    if conversation.grows_in == "loop":
+        return _made_inside(part, conversation.location)
+    return conversation.grows_in != "run"
 
 
 def _made_inside(part: Interpolation, loop: Location | None) -> bool:

@@ -182,7 +182,11 @@ def _message(found: Break, cause: Cause, arranged: Layout, context: RuleContext)
         behind = f"{behind}, and the conversation" if found.tokens else "the conversation stands behind it"
     elif not found.tokens:
         behind = "the prompt is cached up to it only"
-    return f"{what} {loss}; {behind}. {_remedy(cause).title.capitalize()}."
+    return f"{what} {loss}; {behind}. {_sentence(_remedy(cause).title)}."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _remedy(cause: Cause) -> Remedy:

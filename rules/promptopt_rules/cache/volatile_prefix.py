@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from promptopt.finding import Applicability, Finding, Remedy, Severity
 from promptopt.prompt import Prompt, Volatility
@@ -118,6 +118,8 @@ class VolatilePrefix(Rule[Prompt]):
       last one, unless the provider also sets one automatically
     - a name that is bound to a constant again, seeded random numbers, text composed when the module is
       imported, settings and environment variables
+    - a user's name or a conversation's id with nothing behind it but that conversation: nobody shares it
+    - an agent's own loop of tool calls where its instructions are made once
     - values that could not be resolved
     - the order of sets, folders and keys (that is `unstable-order`)
 
@@ -213,11 +215,18 @@ def _grade(found: Change, options: VolatilePrefix.Options, *, cacheable: bool) -
         return None
     large = cacheable and tokens >= options.min_static_tokens
     if not level.at_least(Volatility.USER):
-        return Severity.INFO if large or found.at.conversations else None
+        reread = level is Volatility.DAY and found.at.conversations
+        return Severity.INFO if large or reread else None
     if large or _changes_within_conversation(found):
         return Severity.WARNING
     least = options.min_hint_tokens_per_call if level is Volatility.CALL else options.min_hint_tokens
-    return Severity.INFO if tokens >= least or found.at.conversations else None
+    return Severity.INFO if tokens >= least or (found.at.conversations and _is_state(found)) else None
+
+
+def _is_state(found: Change) -> bool:
+    """Whether a value of the conversation may change between its turns; a name or an id does not, and
+    nobody shares the conversation behind it anyway."""
+    return found.level > Volatility.SESSION or (found.cause is not None and found.cause.kind in MUTABLE_STATE)
 
 
 def _changes_within_conversation(found: Change) -> bool:
@@ -227,6 +236,9 @@ def _changes_within_conversation(found: Change) -> bool:
         return bool(found.at.conversations)
     return found.level is Volatility.REQUEST and any(one.grows_in != "agent" for one in found.at.conversations)
 
+
+MUTABLE_STATE: Final = frozenset({"agent-state", "run-context", "memories", "growing-list"})
+"""Kinds of values that belong to a conversation and may change while it goes on."""
 
 _LOSS = {
     Volatility.CALL: "none of {it} can be cached",
@@ -248,6 +260,8 @@ def _loss(found: Change, arranged: Layout, options: VolatilePrefix.Options) -> s
     total = max(arranged.constant_tokens(), found.at.tokens)
     text = f"{count(found.at.tokens)} of the prompt's {total:,} constant tokens"
     lost = _LOSS[found.level]
+    if _is_at_the_end(found, options) and found.level is Volatility.SESSION:
+        return "the conversation: all of it is read again when it changes between turns"
     if _is_at_the_end(found, options):
         return f"the conversation: {lost.format(it='it')}"
     if found.at.conversations:
@@ -275,4 +289,6 @@ def _remedy(found: Change, options: VolatilePrefix.Options) -> Remedy:
         return Remedy("move-to-last-user-message", title)
     if found.at.role in INSTRUCTING:
         return Remedy("move-to-end-of-system", "move it to the end of the system prompt, behind the constant text")
+    if not found.at.within:
+        return Remedy("move-to-own-block", "move it behind the constant text of the messages that follow")
     return Remedy("move-to-own-block", "move it to the end of its message, behind the constant text")
