@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -39,6 +39,7 @@ from promptopt.project.values import (
     Value,
     Variable,
     Volatile,
+    literal,
 )
 from promptopt.prompt import Cause, Volatility
 from promptopt.source import Location, Span
@@ -222,6 +223,11 @@ class Describer:
             return (Volatility.CALL, calls) if calls else UNKNOWN
         if isinstance(value.base, (External, Instance, CallResult, Function, ClassValue)):
             return UNKNOWN
+        if isinstance(value.base, Grown) and value.how in ("element", "item"):
+            # the list grows, its elements stay as they are
+            return UNKNOWN
+        if isinstance(value.base, Parameter) and value.name and value.how in ("attribute", "item"):
+            return self._part_of_parameter(value, value.base)
         if isinstance(value.base, Derived) and value.base.how == "dict":
             # one entry of a computed mapping says nothing of the others
             return UNKNOWN
@@ -255,27 +261,47 @@ class Describer:
     # Parameters
 
     def _parameter(self, value: Parameter) -> Description:
-        typed = self.ev.world.annotated(value.annotation, value.scope, self.ev)
-        if isinstance(typed, External):
-            source = self.ev.sources.annotation(typed.dotted)
-            if source is not None:
-                return self._named(source.kind, value.place, value.name)
+        typed = self._typed_parameter(value)
+        if typed is not None:
+            return typed
         passed = self._over_callers(value)
         if passed is not None and passed[0] is not Volatility.UNKNOWN:
             return passed
-        source = self.ev.sources.name(value.name)
-        if source is not None:
-            return self._named(source.kind, value.place, value.name, by_name=True)
-        return passed or UNKNOWN
+        return self._named_parameter(value) or passed or UNKNOWN
 
-    def _over_callers(self, value: Parameter) -> Description | None:
-        """What traced callers pass: the most volatile that is known, unknown only where nothing is."""
+    def _typed_parameter(self, value: Parameter) -> Description | None:
+        """What the parameter's type tells."""
+        typed = self.ev.world.annotated(value.annotation, value.scope, self.ev)
+        source = self.ev.sources.annotation(typed.dotted) if isinstance(typed, External) else None
+        return None if source is None else self._named(source.kind, value.place, value.name)
+
+    def _named_parameter(self, value: Parameter) -> Description | None:
+        """What the parameter's name tells."""
+        source = self.ev.sources.name(value.name)
+        return None if source is None else self._named(source.kind, value.place, value.name, by_name=True)
+
+    def _part_of_parameter(self, value: Member, base: Parameter) -> Description:
+        """One attribute or key of what callers pass; without any, what the parameter's name tells."""
+
+        def part(whole: Value) -> Value:
+            if value.how == "item":
+                return members.item(self.ev, whole, literal(value.name), value.place)
+            return self.ev.attribute(whole, value.name, value.place)
+
+        passed = self._over_callers(base, part)
+        if passed is not None and passed[0] is not Volatility.UNKNOWN:
+            return passed
+        return self._named_parameter(base) or self._typed_parameter(base) or UNKNOWN
+
+    def _over_callers(self, value: Parameter, part: Callable[[Value], Value] | None = None) -> Description | None:
+        """What traced callers pass, or a `part` of it: the most volatile that is known, unknown only where
+        nothing is."""
         if self._hops >= MAX_HOPS:
             self._cuts += 1
             return None
         self._hops += 1
         try:
-            found = [self._passed(value, site) for site in self.callers.of(value.scope)]
+            found = [self._passed(value, site, part) for site in self.callers.of(value.scope)]
         finally:
             self._hops -= 1
         known = [one for one in found if one[0] is not Volatility.UNKNOWN]
@@ -286,11 +312,11 @@ class Describer:
             return UNKNOWN
         return self.joined(known) if known else None
 
-    def _passed(self, value: Parameter, site: CallSite) -> Description:
+    def _passed(self, value: Parameter, site: CallSite, part: Callable[[Value], Value] | None) -> Description:
         bound = self.callers.passed(value, site)
         if bound is None:
             return UNKNOWN
-        level, causes = self.of(bound)
+        level, causes = self.of(part(bound) if part is not None else bound)
         via = location(site.place)
         return level, tuple(
             replace(cause, chain=(*cause.chain, via)) if via not in cause.chain else cause for cause in causes
@@ -329,8 +355,9 @@ def _unordered(value: Value) -> bool:
     if isinstance(value, Derived):
         return value.how in _MAPPINGS_READ
     if isinstance(value, CallResult):
-        return value.dotted.rpartition(".")[2].islower()
-    return isinstance(value, (Parameter, Unknown)) and not _listed(value)
+        name = value.dotted.rpartition(".")[2]
+        return name.islower() and not name.endswith(("schema", "dict", "dump"))
+    return isinstance(value, Parameter) and not _listed(value)
 
 
 def _listed(value: Value) -> bool:

@@ -225,7 +225,9 @@ class _Comprised:
         place = item.place or self.place
         kept, run = self._round(element(self.ev, item.value, place))
         variable, label = self.ev.text(self.ev.place(self.target, self.frame)), self.ev.text(place)
-        return () if kept is False else (AgainItems(variable, item.value, label, run),)
+        # what passes a test that cannot be decided may be the same elements every time
+        over = item.value if kept else Unknown("filter", (item.value,))
+        return () if kept is False else (AgainItems(variable, over, label, run),)
 
     def _round(self, value: Value) -> tuple[bool | None, Items]:
         """Whether an element passes the tests, and what the body makes of it."""
@@ -276,7 +278,9 @@ def loop_exit(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
     first = ev.thunk(before, frame)
     if loop.each is not None and isinstance(first, (Sequence, TextValue)):
         over = ev.evaluate(loop.iterable, frame, loop.first)
-        if isinstance(over, Sequence) and over.order is None and 0 < len(over.items) <= MAX_UNROLLED:
+        if isinstance(over, Sequence) and not over.items:
+            return first
+        if isinstance(over, Sequence) and over.order is None and len(over.items) <= MAX_UNROLLED:
             unrolled = _Unrolled(ev, first, after, loop, id(head), frame).value(over)
             if unrolled is not None:
                 return unrolled
@@ -329,7 +333,12 @@ class _Unrolled:
         if isinstance(item, Splice):
             inner = self._added(Member(item.value, "", "element", item.place))
             place = Place(self.frame.scope.path, self.loop.start, self.loop.end)
-            return None if inner is None else (AgainItems("", item.value, self.ev.text(item.place), inner, place),)
+            if inner is None:
+                return None
+            # where only some elements add something, the same ones may do so every time
+            always = any(not isinstance(one, EitherItems) or all(one.alternatives) for one in inner)
+            over = item.value if always else Unknown("filter", (item.value,))
+            return (AgainItems("", over, self.ev.text(item.place), inner, place),)
         return self._added(item)
 
     def _added(self, element: Value) -> tuple[Any, ...] | None:

@@ -433,7 +433,7 @@ class TestUnstableOrder:
         [finding] = found(UnstableOrder, prompt(system(text(10), value(PROCESS, "set-order")), TURNS, QUESTION))
         assert "the conversation stands behind it" in finding.message
 
-    @pytest.mark.parametrize(("behind", "expected"), [((text(1),), [W]), ((), [])])
+    @pytest.mark.parametrize(("behind", "expected"), [((text(40),), [W]), ((text(1),), []), ((), [])])
     def test_elsewhere_something_must_follow(self, behind: tuple[Part, ...], expected: list[Severity]) -> None:
         """The last part of a prompt un-caches nothing."""
         last = message("assistant", value(PROCESS, "set-order"), *behind)

@@ -155,13 +155,18 @@ def has_system_text(items: tuple[Item, ...]) -> bool:
     )
 
 
+def is_whole(items: tuple[Item, ...]) -> bool:
+    """Whether every message is known and sent for certain: a system text may hide among others."""
+    return all(item.certain if isinstance(item, Stretch) else item.known for item in items)
+
+
 def _breaks(items: tuple[Item, ...], prompt_size: int) -> list[Break]:
     """Breaks in cache order, found from the end backwards."""
     found: list[Break] = []
     conversations: tuple[History, ...] = ()
     behind = 0
     newest = newest_user_message(items)
-    user_is_prompt = not has_system_text(items)
+    user_is_prompt = not has_system_text(items) and is_whole(items)
     for first, message in reversed(list(_messages(items))):
         if isinstance(message, History):
             if message.known:

@@ -12,6 +12,9 @@ from promptopt.rule import Rule, RuleContext
 from promptopt_rules.cache.evidence import ORDER_KINDS, chain, change, count, describe, group
 from promptopt_rules.cache.prefix import INSTRUCTING, Break, Layout, layout
 
+MIN_TOKENS: Final = 32
+"""Constant tokens that must stand behind an order outside the instructions for it to matter."""
+
 
 class UnstableOrder(Rule[Prompt]):
     """Text in the prefix whose order differs from run to run.
@@ -162,15 +165,16 @@ def _disordered(arranged: Layout) -> Iterator[tuple[Break, Cause]]:
     for found in arranged.breaks:
         if not arranged.is_cached(found.position) or change(found).level.at_least(Volatility.REQUEST):
             continue
-        if found.role not in INSTRUCTING and not _is_followed(found, arranged):
+        if found.role not in INSTRUCTING and not _is_followed(found):
             continue
         for cause in found.interpolation.causes:
             if cause.kind in ORDER_KINDS:
                 yield found, cause
 
 
-def _is_followed(found: Break, arranged: Layout) -> bool:
-    return bool(found.characters or found.conversations) or found.position + 1 < len(arranged.items)
+def _is_followed(found: Break) -> bool:
+    """Whether enough stands behind a value outside the instructions."""
+    return bool(found.conversations) or found.tokens >= MIN_TOKENS
 
 
 def _message(found: Break, cause: Cause, arranged: Layout, context: RuleContext) -> str:
