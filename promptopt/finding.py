@@ -6,6 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from itertools import pairwise
 
 from promptopt.source import Location
 
@@ -65,7 +66,7 @@ class Fix:
         places = [edit.location for edit in self.edits]
         if places != sorted(places):
             raise ValueError(f"fix {self.title!r}: edits are not sorted")
-        for first, second in zip(places, places[1:], strict=False):
+        for first, second in pairwise(places):
             if first.path == second.path and first.span.end > second.span.start:
                 raise ValueError(f"fix {self.title!r}: edits overlap at {second}")
 

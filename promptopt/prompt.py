@@ -214,7 +214,7 @@ class Absent(Enum):
 class Parameter:
     """One argument of a call: a plain constant, `UNKNOWN`, and what makes it change, if known."""
 
-    value: str | int | float | bool | None | Absent
+    value: str | int | float | bool | Absent | None
     location: Location | None = None
     volatility: Volatility = Volatility.UNKNOWN
     causes: tuple[Cause, ...] = ()

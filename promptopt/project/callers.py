@@ -29,7 +29,7 @@ from promptopt.project.values import (
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
     from promptopt.project.frames import Frame
-    from promptopt.readers.facts import Expression
+    from promptopt.readers.facts import CallFact, Expression
 
 MAX_CANDIDATES: Final = 200
 MAX_SITES: Final = 24
@@ -191,9 +191,7 @@ class Callers:
         refs = [parent, *self.ev.world.subclasses(parent, self.ev)]
         return list(dict.fromkeys([*(self.ev.scope(one).name.rpartition(".")[2] for one in refs), "cls"]))
 
-    def _check(
-        self, ref: ScopeRef, where: ScopeRef, call: int, function: Expression, shift: int
-    ) -> CallSite | None:
+    def _check(self, ref: ScopeRef, where: ScopeRef, call: int, function: Expression, shift: int) -> CallSite | None:
         ev = self.ev
         if where == ref:
             return None
@@ -270,14 +268,12 @@ class Callers:
             self._roots[ref] = found
         return found
 
-    def _arity(self, ref: ScopeRef, fact: tuple[object, ...]) -> bool:
+    def _arity(self, ref: ScopeRef, fact: CallFact) -> bool:
         params = self.ev.scope(ref).params[1:]
         if any(fact_.kind in ("args", "kwargs") for fact_ in params):
             return True
         positional, keywords = fact[3], fact[4]
         names = {param.name for param in params}
-        assert isinstance(positional, tuple)
-        assert isinstance(keywords, tuple)
         if len(positional) > len(params) or any(name is not None and name not in names for name, _ in keywords):
             return False
         required = sum(1 for param in params if param.default is None)

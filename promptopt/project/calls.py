@@ -116,10 +116,7 @@ def call_value(ev: Evaluator, function: Value, arguments: Arguments, place: Plac
     if isinstance(function, ClassValue):
         return _constructed(ev, function, arguments, place, frame)
     if isinstance(function, External):
-        if function.dotted in _TRANSPARENT and arguments.positional:
-            inner = Arguments(arguments.positional[1:], arguments.keywords, arguments.rest, arguments.open)
-            return call_value(ev, ev.force(arguments.positional[0]), inner, place, frame)
-        return library.call(ev, function.dotted, arguments, place, frame)
+        return _external(ev, function, arguments, place, frame)
     if isinstance(function, Alternatives):
         values = [one for one in function.values if not (isinstance(one, Constant) and one.value is None)]
         values = [one for one in values if accepts(ev, one, arguments)] or values
@@ -131,11 +128,18 @@ def call_value(ev: Evaluator, function: Value, arguments: Arguments, place: Plac
         bound = members.class_attribute(ev, function.cls, "__call__", None, function)
         if isinstance(bound, Method):
             return call_value(ev, bound, arguments, place, frame)
-    if isinstance(function, CallResult) and function.dotted in ("functools.partial", "functools.partialmethod"):
-        return _partial(ev, function, arguments, place, frame)
     if isinstance(function, CallResult):
+        if function.dotted in ("functools.partial", "functools.partialmethod"):
+            return _partial(ev, function, arguments, place, frame)
         return call_method(ev, function, "__call__", arguments, place, frame)
     return Member(function, "", "call", place)
+
+
+def _external(ev: Evaluator, function: External, arguments: Arguments, place: Place, frame: Frame | None) -> Value:
+    if function.dotted in _TRANSPARENT and arguments.positional:
+        inner = Arguments(arguments.positional[1:], arguments.keywords, arguments.rest, arguments.open)
+        return call_value(ev, ev.force(arguments.positional[0]), inner, place, frame)
+    return library.call(ev, function.dotted, arguments, place, frame)
 
 
 def accepts(ev: Evaluator, function: Value, arguments: Arguments) -> bool:
@@ -166,7 +170,9 @@ def _constructed(ev: Evaluator, cls: ClassValue, arguments: Arguments, place: Pl
     if any(name.rpartition(".")[2] in ("Enum", "StrEnum", "IntEnum") for name in names):
         return Unknown("enumeration")
     at_import = frame is not None and frame.level == "process"
-    return Instance(cls, arguments, place, at_import, objects.FRESH if frame is not None and frame.level is None else None)
+    return Instance(
+        cls, arguments, place, at_import, objects.FRESH if frame is not None and frame.level is None else None
+    )
 
 
 def _external_bases(ev: Evaluator, cls: ClassValue) -> list[External]:

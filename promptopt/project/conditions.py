@@ -117,7 +117,8 @@ def _contains(item: Value, container: Value) -> bool | None:
         return True if key in [k for k in keys if k is not ...] else None if ... in keys else False
     if isinstance(container, TextValue) and isinstance(key, str):
         known = any(isinstance(piece, Literal) and key in piece.value for piece in container.pieces)
-        return True if known else False if len(container.pieces) == 1 and isinstance(container.pieces[0], Literal) else None
+        whole = len(container.pieces) == 1 and isinstance(container.pieces[0], Literal)
+        return known if known or whole else None
     return None
 
 

@@ -211,7 +211,10 @@ class Evaluator:
             return origin
         first, last = piece.offset + start, piece.offset + end
         inside = [
-            (at + max(first - offset, 0) if length == stop - at else at, stop if last >= offset + length else at + last - offset)
+            (
+                at + max(first - offset, 0) if length == stop - at else at,
+                stop if last >= offset + length else at + last - offset,
+            )
             for offset, length, at, stop in self.world.segments(origin, literal_segments)
             if offset < last and offset + length > first
         ]
@@ -230,7 +233,11 @@ class Evaluator:
                 return self.thunk(thunk, frame)
             if self.scope(frame.scope).kind == "function":
                 late = flow.last(name)
-                return self.thunk(late, frame) if late is not None and late[0] != "unset" else Unknown("unbound", name=name)
+                return (
+                    self.thunk(late, frame)
+                    if late is not None and late[0] != "unset"
+                    else Unknown("unbound", name=name)
+                )
         return self.free(name, frame.closure)
 
     def free(self, name: str, frame: Frame | None) -> Value:
@@ -438,7 +445,9 @@ def _or(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
             chosen.append(value)
         if truth is True:
             break
-    return alternatives(ev.text(ev.place(e, frame)), tuple(chosen)) if chosen else ev.evaluate(e[3][-1], frame, position)
+    if not chosen:
+        return ev.evaluate(e[3][-1], frame, position)
+    return alternatives(ev.text(ev.place(e, frame)), tuple(chosen))
 
 
 def _and(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:

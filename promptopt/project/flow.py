@@ -293,7 +293,7 @@ class _Walker:
             start, end, function, arguments, _keywords = self.scope.calls[expression[3]]
             if function[0] == "attr" and function[4] in MUTATORS:
                 self.mutate(function[3], function[4], (expression, *arguments), (start, end))
-            elif function[0] in ("attr", "name") and arguments and _last(function) in ("shuffle",):
+            elif function[0] in ("attr", "name") and arguments and _last(function) == "shuffle":
                 self.mutate(arguments[0], "shuffle", (expression,), (start, end))
         return None
 

@@ -11,7 +11,6 @@ IN_PROGRESS: Final = Unknown("cycle")
 """Stands in a memo for a value that is being computed: what depends on itself is not known."""
 
 
-
 class Frame:
     """A scope under evaluation.
 

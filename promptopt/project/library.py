@@ -167,7 +167,9 @@ def _sorted(site: _Site) -> Value:
     given = site.given(0)
     if isinstance(given, Sequence):
         return Sequence("list", given.items, None, site.place)
-    return Sequence("list", (Splice(given if given is not None else Unknown("argument"), site.where(0)),), None, site.place)
+    return Sequence(
+        "list", (Splice(given if given is not None else Unknown("argument"), site.where(0)),), None, site.place
+    )
 
 
 def _reversed(site: _Site) -> Value:
@@ -223,7 +225,9 @@ def _map(site: _Site) -> Value:
 
 def _filter(site: _Site) -> Value:
     given = site.given(1)
-    return given if isinstance(given, Sequence) else Derived("filter", (given,) if given is not None else (), site.place)
+    return (
+        given if isinstance(given, Sequence) else Derived("filter", (given,) if given is not None else (), site.place)
+    )
 
 
 def _getattr(site: _Site) -> Value:

@@ -313,7 +313,9 @@ class _Linker:
     def _call(self, site: Site, slots: Slots) -> Call:
         scope = self.ev.scope(site.scope)
         loops = self.ev.flow(site.scope).enclosing(self.ev.flow(site.scope).call_position(site.call))
-        targets = tuple(self.ev.text(Place(site.scope.path, *one.target[1:3])) if one.target else "while" for one in loops)
+        targets = tuple(
+            self.ev.text(Place(site.scope.path, *one.target[1:3])) if one.target else "while" for one in loops
+        )
         parameters = {name: self._parameter(*given) for name, given in slots.parameters.items()}
         return Call(
             site.sdk.name,

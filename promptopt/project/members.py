@@ -107,7 +107,9 @@ def _as_kind(ev: Evaluator, base: Volatile, kind: str, place: Place | None) -> V
     source = ev.sources.kind(kind)
     level = {3: "process", 2: "process", 5: "session"}.get(int(base.volatility)) if base.volatility <= 5 else None
     volatility = source.volatility if level is None else min(source.volatility, base.volatility)
-    return Volatile(kind, source.label, volatility, ev.text(place) or base.expression, base.place or place, base.by_name)
+    return Volatile(
+        kind, source.label, volatility, ev.text(place) or base.expression, base.place or place, base.by_name
+    )
 
 
 def formatted(
@@ -203,9 +205,7 @@ def _class_of(base: Value) -> ClassValue | None:
     return base if isinstance(base, ClassValue) else None
 
 
-def class_attribute(
-    ev: Evaluator, cls: ClassValue, name: str, place: Place | None, receiver: Value | None
-) -> Value:
+def class_attribute(ev: Evaluator, cls: ClassValue, name: str, place: Place | None, receiver: Value | None) -> Value:
     """`Class.name`, or `object.name` where `receiver` is the object."""
     for one in ancestry(ev, cls):
         thunk = _definition(ev, one.scope, name)
@@ -358,7 +358,9 @@ def _is_abstract(ev: Evaluator, value: Value) -> bool:
     if not isinstance(value, Method):
         return False
     scope = ev.scope(value.function.scope)
-    body = [statement for statement in scope.body if statement[0] != "expression" or statement[5][0] not in ("lit", "unk")]
+    body = [
+        statement for statement in scope.body if statement[0] != "expression" or statement[5][0] not in ("lit", "unk")
+    ]
     return not body or (len(body) == 1 and body[0][0] == "stop")
 
 
@@ -367,7 +369,9 @@ def _overridden(ev: Evaluator, instance: Instance, name: str, place: Place | Non
     for ref in ev.world.subclasses(instance.cls.scope, ev)[:MAX_OVERRIDES]:
         thunk = ev.flow(ref).last(name)
         if thunk is not None and thunk[0] != "unset":
-            values.append(_bound(ev, ev.thunk(thunk, ev.open_frame(ref)), ev.instance_of(ClassValue(ref)), ClassValue(ref)))
+            values.append(
+                _bound(ev, ev.thunk(thunk, ev.open_frame(ref)), ev.instance_of(ClassValue(ref)), ClassValue(ref))
+            )
             continue
         written = _written(ev, ev.instance_of(ClassValue(ref)), name)
         if written is not None:
@@ -503,7 +507,7 @@ def _sequence_item(base: Sequence, index: int, label: str) -> Value | None:
     if base.order is not None:
         return None
     backwards = index < 0
-    ways = _at(base.items[::-1] if backwards else base.items, -1 - index if backwards else index, backwards)
+    ways = _at(base.items[::-1] if backwards else base.items, -1 - index if backwards else index, backwards=backwards)
     found = list(islice(ways, MAX_DISPATCH + 1))
     known = tuple(one for one in found if one is not None)
     if not known or len(found) > MAX_DISPATCH or len(known) < len(found):
@@ -511,13 +515,13 @@ def _sequence_item(base: Sequence, index: int, label: str) -> Value | None:
     return alternatives(label, known)
 
 
-def _at(items: tuple[Item, ...], index: int, backwards: bool) -> Iterator[Value | None]:
+def _at(items: tuple[Item, ...], index: int, *, backwards: bool) -> Iterator[Value | None]:
     """What may stand `index` elements on: one value for each way through the choices; a way that ends early has
     none, and one that meets items of unknown number gives None."""
     for place, one in enumerate(items):
         if isinstance(one, EitherItems):
             for run in one.alternatives:
-                yield from _at(((run[::-1] if backwards else run) + items[place + 1 :]), index, backwards)
+                yield from _at(((run[::-1] if backwards else run) + items[place + 1 :]), index, backwards=backwards)
             return
         if not isinstance(one, Value):
             yield None
@@ -561,7 +565,9 @@ def union(ev: Evaluator, left: Value, right: Value, place: Place) -> Value:
     sides = [side for side in (left, right) if isinstance(side, Sequence) and side.kind == "set"]
     if sides:
         items = tuple(
-            one for side in (left, right) for one in (side.items if isinstance(side, Sequence) else (Splice(side, place),))
+            one
+            for side in (left, right)
+            for one in (side.items if isinstance(side, Sequence) else (Splice(side, place),))
         )
         return Sequence("set", items, sides[0].order or ev.volatile("set-order", place, None), place)
     return Pipe((*_steps(left), *_steps(right)))

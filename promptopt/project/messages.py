@@ -272,7 +272,9 @@ class MessageBuilder:
         if isinstance(item, Alternatives):
             return tuple(_uncertain(one) for one in self.messages(item, role))
         if isinstance(item, (Parameter, Member, Unknown)):
-            return (Message("user", (Block(self.pieces((Hole(item, _place(item)),))),), _location(item), certain=False),)
+            return (
+                Message("user", (Block(self.pieces((Hole(item, _place(item)),))),), _location(item), certain=False),
+            )
         return self._message(item, role)
 
     def _again(self, item: AgainItems, role: str) -> tuple[Message | History, ...]:

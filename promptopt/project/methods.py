@@ -238,7 +238,9 @@ def _get(ev: Evaluator, base: MapValue, arguments: Arguments, place: Place) -> V
 
 def _items(ev: Evaluator, base: MapValue, _arguments: Arguments, place: Place) -> Value:
     pairs = tuple(Sequence("tuple", (_key(key), value)) for key, value in base.entries.items())
-    return Sequence("list", (*pairs, *(Splice(Member(rest, "items", "call", place)) for rest in base.rest)), None, place)
+    return Sequence(
+        "list", (*pairs, *(Splice(Member(rest, "items", "call", place)) for rest in base.rest)), None, place
+    )
 
 
 def _key(key: object) -> Value:

@@ -44,31 +44,28 @@ def open_parameters(slots: Slots) -> list[Parameter]:
 def _whole(value: Value) -> Iterator[Parameter]:
     if isinstance(value, Parameter):
         yield value
-    elif isinstance(value, TextValue):
-        holes = [piece for piece in value.pieces if isinstance(piece, Hole)]
-        if len(holes) == 1 and _is_bare(value):
-            yield from _whole(holes[0].value)
-    elif isinstance(value, Alternatives):
-        for one in value.values:
-            yield from _whole(one)
     elif isinstance(value, Sequence):
         for item in value.items:
             yield from _item(item)
-    elif isinstance(value, MapValue):
-        for key in ("text", "content", "parts"):
-            if key in value.entries:
-                yield from _whole(value.entries[key])
-    elif isinstance(value, Member) and value.how in ("slice", "item", "element"):
-        yield from _whole(value.base)
-    elif isinstance(value, CallResult):
-        for given in (*value.arguments.positional, *value.arguments.keywords.values()):
-            if isinstance(given, Value):
-                yield from _whole(given)
+    else:
+        for part in _parts(value):
+            yield from _whole(part)
 
 
-def _is_bare(value: TextValue) -> bool:
-    """Whether little text stands around the one hole."""
-    return sum(0 if isinstance(piece, Hole) else 1 for piece in value.pieces) == 0
+def _parts(value: Value) -> list[Value]:
+    """The values that may be all of `value`, or all of what it says."""
+    if isinstance(value, TextValue):
+        return [piece.value for piece in value.pieces if isinstance(piece, Hole)] if len(value.pieces) == 1 else []
+    if isinstance(value, Alternatives):
+        return list(value.values)
+    if isinstance(value, MapValue):
+        return [value.entries[key] for key in ("text", "content", "parts") if key in value.entries]
+    if isinstance(value, Member) and value.how in ("slice", "item", "element"):
+        return [value.base]
+    if isinstance(value, CallResult):
+        given = (*value.arguments.positional, *value.arguments.keywords.values())
+        return [one for one in given if isinstance(one, Value)]
+    return []
 
 
 def _item(item: Item) -> Iterator[Parameter]:

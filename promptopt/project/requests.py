@@ -23,7 +23,6 @@ from promptopt.project.values import (
     Place,
     ScopeRef,
     Sequence,
-    Unknown,
     Value,
 )
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from promptopt.project.callers import Callers
     from promptopt.project.evaluate import Evaluator
     from promptopt.project.frames import Frame
-    from promptopt.readers.facts import Expression
+    from promptopt.readers.facts import CallFact, Expression
     from promptopt.sdks.schema import Argument, CallShape, Sdk
 
 
@@ -209,9 +208,7 @@ class Requests:
         found = self.ev.sdks.template(template.dotted)
         return self.ev.sdks.method(found[0], method) if found is not None else None
 
-    def _unmistakable(
-        self, function: Expression, fact: tuple[object, ...], value: Value
-    ) -> tuple[Sdk, CallShape] | None:
+    def _unmistakable(self, function: Expression, fact: CallFact, value: Value) -> tuple[Sdk, CallShape] | None:
         if isinstance(value, (Function, Method, ClassValue)) or function[0] != "attr":
             return None
         path = ".".join(_names(function))
@@ -220,7 +217,6 @@ class Requests:
             return None
         shape = found[1]
         keywords = fact[4]
-        assert isinstance(keywords, tuple)
         passed = {name for name, _ in keywords}
         wanted = {str(one).partition(".")[0] for one in (*shape.messages, *shape.system, *shape.input)}
         return found if passed & wanted or None in passed else None
@@ -268,9 +264,7 @@ class Requests:
                 return client[1], None
         return None, None
 
-    def _slot(
-        self, references: tuple[Argument, ...], arguments: Arguments, client: CallResult | None
-    ) -> Value | None:
+    def _slot(self, references: tuple[Argument, ...], arguments: Arguments, client: CallResult | None) -> Value | None:
         """A slot's value; where it may be in a spread mapping that is not known, an item of that mapping."""
         found = self._passed(references, arguments, client)
         if found is None and references and arguments.rest and not str(references[0]).startswith("client."):

@@ -45,7 +45,9 @@ MAX_REPEATED: Final = 400_000
 
 _FIRST_MARK: Final = 0xE000
 _MARKS: Final = 1_000
-_PERCENT = re.compile(r"%(?:\((?P<name>[^)]*)\))?(?P<flags>[#0\- +]*)(?:\*|\d+)?(?:\.(?:\*|\d+))?(?P<kind>[diouxXeEfFgGcrsa%])")
+_PERCENT = re.compile(
+    r"%(?:\((?P<name>[^)]*)\))?(?P<flags>[#0\- +]*)(?:\*|\d+)?(?:\.(?:\*|\d+))?(?P<kind>[diouxXeEfFgGcrsa%])"
+)
 _DOLLAR = re.compile(r"\$(?:(?P<escaped>\$)|(?P<named>[_a-zA-Z]\w*)|\{(?P<braced>[_a-zA-Z]\w*)\})")
 
 Lookup = Callable[[str, Place | None], Hole | TextValue]
@@ -391,9 +393,11 @@ def shortened(text: TextValue, length: int | None) -> Value:
     pieces: list[Piece] = []
     for piece in text.pieces:
         if isinstance(piece, Literal):
-            piece = _part(piece, piece.value[:length], 0)
-            length -= len(piece.value)
-        pieces.append(piece)
+            kept = _part(piece, piece.value[:length], 0)
+            length -= len(kept.value)
+            pieces.append(kept)
+        else:
+            pieces.append(piece)
         if length <= 0:
             break
     return TextValue(tuple(pieces))

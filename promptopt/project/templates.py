@@ -99,9 +99,7 @@ def _string_template(ev: Evaluator, base: CallResult, arguments: Arguments, plac
     return strings.substitute(text, strings.lookup_in(values, places, ev), ev)
 
 
-def variables(
-    ev: Evaluator, arguments: Arguments, place: Place
-) -> tuple[dict[str, Value], dict[str, Place | None]]:
+def variables(ev: Evaluator, arguments: Arguments, place: Place) -> tuple[dict[str, Value], dict[str, Place | None]]:
     """Template variables given as one mapping, as keywords, or both."""
     values: dict[str, Value] = {}
     places: dict[str, Place | None] = {}
@@ -126,7 +124,9 @@ def _template_method(
     ev: Evaluator, base: CallResult, shape: TemplateShape, name: str, arguments: Arguments, place: Place
 ) -> Value:
     if name in shape.partial:
-        return CallResult(base.dotted, base.arguments, base.place, base.function, {**base.extra, **_keywords(ev, arguments)})
+        return CallResult(
+            base.dotted, base.arguments, base.place, base.function, {**base.extra, **_keywords(ev, arguments)}
+        )
     if name in shape.render:
         values, places = variables(ev, arguments, place)
         return rendered(ev, base, values, places)
@@ -141,9 +141,7 @@ def _keywords(ev: Evaluator, arguments: Arguments) -> dict[str, Value]:
     return {key: ev.force(value) for key, value in arguments.keywords.items()}
 
 
-def rendered(
-    ev: Evaluator, base: CallResult, values: Mapping[str, Value], places: Mapping[str, Place | None]
-) -> Value:
+def rendered(ev: Evaluator, base: CallResult, values: Mapping[str, Value], places: Mapping[str, Place | None]) -> Value:
     """A template with its variables filled in: text, or a list of messages."""
     found = ev.sdks.template(base.dotted)
     if found is None:

@@ -442,7 +442,9 @@ def _join_sequences(condition: str, values: list[Sequence]) -> Value:
     runs = [value.items for value in values]
     if _is_record(values):
         columns = zip(*runs, strict=True)
-        items = tuple(alternatives(condition, tuple(one for one in column if isinstance(one, Value))) for column in columns)
+        items = tuple(
+            alternatives(condition, tuple(one for one in column if isinstance(one, Value))) for column in columns
+        )
         return Sequence("tuple", items, None, values[0].place)
     head, tail = _shared(runs)
     middle = tuple(run[head : len(run) - tail] for run in runs)
@@ -471,11 +473,9 @@ def _join_texts(condition: str, values: list[TextValue]) -> Value:
 
 def _join_maps(condition: str, values: list[MapValue]) -> Value:
     keys = list(dict.fromkeys(key for value in values for key in value.entries))
-    if set(keys) != set(values[0].entries) or any(len(v.entries) != len(keys) for v in values):
-        if any({"role", "content"} <= set(v.entries) for v in values):
-            return Alternatives(condition, tuple(values))
-    entries = {
-        key: alternatives(condition, tuple(v.entries[key] if key in v.entries else NONE for v in values)) for key in keys
-    }
+    differ = any(len(value.entries) != len(keys) for value in values)
+    if differ and any({"role", "content"} <= set(value.entries) for value in values):
+        return Alternatives(condition, tuple(values))
+    entries = {key: alternatives(condition, tuple(value.entries.get(key, NONE) for value in values)) for key in keys}
     rest = {id(one): one for value in values for one in value.rest}
     return MapValue(entries, tuple(rest.values()), values[0].place)

@@ -44,6 +44,3 @@ def _options(parts: Parts) -> list[Parts] | None:
 
 def _size(parts: Parts) -> int:
     return sum(len(part.value) for part in flatten(parts) if isinstance(part, Text))
-
-
-

@@ -89,14 +89,14 @@ class World:
         self._reading: dict[str, Source | None] = {}
         self.ancestries: dict[ScopeRef, list[ClassValue]] = {}
 
-    # Modules and imports
-
     def imported(self, importer: str, binding: tuple[str, str | None, str, int], ev: Evaluator) -> Value:
         """What an import binding brings into the importing module."""
         module, name, alias, level = binding
         path = self.index.resolve(importer, module, level)
         if name is None:
-            return ModuleValue(path) if path is not None else External(module if alias != module.split(".")[0] else alias)
+            return (
+                ModuleValue(path) if path is not None else External(module if alias != module.split(".")[0] else alias)
+            )
         if path is not None:
             return self.module_attribute(path, name, ev)
         return External(f"{module}.{name}") if level == 0 else Unknown("import", name=name)
