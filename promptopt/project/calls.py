@@ -208,13 +208,13 @@ def enter(
     depth = caller.depth + 1 if caller is not None else 1
     if depth > MAX_NESTING or ev.active.get(ref, 0) > 1:
         return Unknown("nesting", name=scope.name.rpartition(".")[2])
-    project_source = ev.sources.function(ev.world.dotted(ref, scope.name))
-    if project_source is not None:
-        return ev.volatile(project_source.kind, place, caller)
+    declared_kind, is_cached = ev.declaration(ref)
+    if declared_kind is not None:
+        return ev.volatile(declared_kind, place, caller)
     if scope.is_generator:
         return Unknown("generator", name=scope.name.rpartition(".")[2])
     frame = bound_frame(ev, function, arguments, receiver, place, caller, depth)
-    if not frame.level and any(ev.sources.caching_decorator(name) for name in ev.decorators(ref)):
+    if not frame.level and is_cached:
         frame.level = "process"
     ev.active[ref] = ev.active.get(ref, 0) + 1
     try:

@@ -69,6 +69,7 @@ class Evaluator:
         self.bounds_hit = 0
         self._flows: dict[ScopeRef, Flow] = {}
         self._open: dict[ScopeRef, Frame] = {}
+        self._declarations: dict[ScopeRef, tuple[str | None, bool]] = {}
         self._selves: dict[ScopeRef, Instance] = {}
         self.instance_frames: dict[tuple[int, ScopeRef], Frame] = {}
         self.instances: list[Instance] = []
@@ -153,6 +154,16 @@ class Evaluator:
             value = self.evaluate(function, self.open_frame(parent), 1 << 60) if parent is not None else None
             names.append(value.dotted if isinstance(value, External) else self._decorator_name(function))
         return names
+
+    def declaration(self, ref: ScopeRef) -> tuple[str | None, bool]:
+        """The kind of value that a function yields by the project's configuration, if any, and whether a
+        decorator keeps its value for the whole process."""
+        found = self._declarations.get(ref)
+        if found is None:
+            source = self.sources.function(self.world.dotted(ref, self.scope(ref).name))
+            is_cached = any(self.sources.caching_decorator(name) for name in self.decorators(ref))
+            found = self._declarations[ref] = (source.kind if source is not None else None, is_cached)
+        return found
 
     # Expressions
 

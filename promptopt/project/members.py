@@ -50,7 +50,6 @@ from promptopt.project.values import (
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
     from promptopt.project.flow import Thunk
-    from promptopt.project.flow import Thunk
 
 MAX_BASES: Final = 24
 MAX_OVERRIDES: Final = 6

@@ -89,8 +89,9 @@ class CallShape:
     `parameters` maps canonical names (see `PARAMETERS`) to the arguments that carry them. `history`
     says that earlier turns follow the given messages although no argument shows them: `agent` (the
     object keeps them: a loop of tool calls, a chat; earlier runs too only where a `history_when`
-    argument is true, if there are any), `server` (where the `history_when` argument is passed), or None. `flags`: see `FlagShape`. `hooks` are decorators on the constructed object
-    (`instructions`, `system_prompt`) whose functions return further system text for each request.
+    argument is true, if there are any), `server` (where the `history_when` argument is passed), or
+    None. `flags`: see `FlagShape`. `hooks` are decorators on the constructed object (`instructions`,
+    `system_prompt`) whose functions return further system text for each request.
     """
 
     endpoint: str
