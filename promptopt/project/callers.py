@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from promptopt.readers.facts import CallFact, Expression
 
 MAX_CANDIDATES: Final = 200
-MAX_SITES: Final = 24
+MAX_SITES: Final = 32
 CHECK_FUEL: Final = 4_000
 """Evaluation steps for finding out what one call calls."""
 
@@ -182,6 +182,7 @@ class Callers:
                 if site is not None:
                     sites.append(site)
         best = [site for site in sites if site.confidence > Confidence.NAME] or sites
+        best.sort(key=lambda site: _in_tests(site.scope.path))
         return tuple(best[:MAX_SITES])
 
     def _class_names(self, ref: ScopeRef) -> list[str]:
@@ -279,6 +280,12 @@ class Callers:
         required = sum(1 for param in params if param.default is None)
         spread = any(a[0] == "star" for a in positional) or any(name is None for name, _ in keywords)
         return spread or len(positional) + len(keywords) >= required
+
+
+def _in_tests(path: str) -> bool:
+    """Whether a file belongs to the project's tests; what they call comes last."""
+    folders = path.split("/")
+    return "tests" in folders or "test" in folders or folders[-1].startswith(("test_", "conftest"))
 
 
 def _last_name(expression: Expression) -> str:
