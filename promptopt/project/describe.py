@@ -126,7 +126,7 @@ class Describer:
             known = self.ev.sdks.is_constant(value.dotted) or value.dotted.rpartition(".")[2].isupper()
             return CONSTANT if known else UNKNOWN
         if isinstance(value, Grown):
-            return self._named("growing-list", value.place, "")
+            return self._named("loop-growth" if value.where == "loop" else "growing-list", value.place, "")
         if isinstance(value, Variable):
             source = self.ev.sources.template_name(value.name)
             return UNKNOWN if source is None else self._named(source.kind, value.place, value.name, by_name=True)
@@ -199,7 +199,7 @@ class Describer:
             return self.joined(self._item(one) for run in item.alternatives for one in run)
         if isinstance(item, AgainItems):
             inner = [self._item(one) for one in item.items]
-            grown = [self._named("growing-list", item.loop, "")] if item.grows else []
+            grown = [self._named("loop-growth", item.loop, "")] if item.grows else []
             return self.joined([self.of(item.over), *inner, *grown])
         return self.of(item)
 
@@ -232,6 +232,8 @@ class Describer:
             # one entry of a computed mapping says nothing of the others
             return UNKNOWN
         level, causes = _unprinted(self.of(value.base))
+        if value.how == "element":
+            causes = tuple(cause for cause in causes if not cause.kind.endswith("-order"))
         return UNKNOWN if level < Volatility.USER and not causes else (level, causes)
 
     def _unknown(self, value: Unknown) -> Description:

@@ -229,7 +229,8 @@ class _Linker:
     # The model
 
     def _build(self, site: Site, slots: Slots, chain: _Chain, hooked: tuple[Value, ...]) -> Prompt:
-        builder = MessageBuilder(self.ev, self.describer, site.sdk)
+        places = (site.place, *(hop.place for hop in chain.hops))
+        builder = MessageBuilder(self.ev, self.describer, site.sdk, places)
         messages: list[Message | History] = []
         for value in slots.system:
             messages.extend(builder.system(value))

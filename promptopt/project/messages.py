@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from promptopt.project import calls, strings, templates
-from promptopt.project.describe import Describer, location
+from promptopt.project.describe import Describer, Description, location
 from promptopt.project.values import (
     EMPTY_ARGUMENTS,
     Again,
@@ -71,17 +71,19 @@ _MEDIA: Final = ("image", "audio", "file", "video", "document")
 _ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "bot": "assistant", "function": "tool"}
 _KNOWN_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool"})
 _OPAQUE: Final = (Volatile, Member, Unknown, Parameter, Grown)
-_TURNS: Final = frozenset({"conversation-history", "growing-list", "agent-state"})
+_TURNS: Final = frozenset({"conversation-history", "growing-list", "loop-growth", "agent-state"})
 _MAX_TOOL_TEXT: Final = 200
 
 
 class MessageBuilder:
-    """Builds the model's values for one request of an SDK."""
+    """Builds the model's values for one request of an SDK; `places` are the request's call and the calls that
+    lead to it."""
 
-    def __init__(self, ev: Evaluator, describer: Describer, sdk: Sdk) -> None:
+    def __init__(self, ev: Evaluator, describer: Describer, sdk: Sdk, places: tuple[Place, ...] = ()) -> None:
         self.ev = ev
         self.describer = describer
         self.markers = sdk.markers or ("cache_control",)
+        self.places = places
 
     # Parts
 
@@ -104,10 +106,12 @@ class MessageBuilder:
 
     def _repeated(self, piece: Again) -> Parts:
         """How often a part is repeated changes with the sequence it is repeated for."""
-        level, causes = self.describer.of(piece.over)
-        if level in (Volatility.CONSTANT, Volatility.UNKNOWN):
+        level, causes = self._seen(self.describer.of(piece.over))
+        in_no_order = any(cause.kind.endswith("-order") for cause in causes)
+        if level is Volatility.CONSTANT or (level is Volatility.UNKNOWN and not in_no_order):
             return ()
-        where = _place(piece.over) or next((p.place for p in piece.pieces if isinstance(p, Hole)), None) or piece.loop
+        inside = next((part.place for part in piece.pieces if isinstance(part, Hole)), None)
+        where = inside or _place(piece.over) or piece.loop
         return (Interpolation(piece.label, level, causes, location(where) if where else None),)
 
     def _segments(self, piece: Literal) -> tuple[Segment, ...]:
@@ -117,7 +121,7 @@ class MessageBuilder:
         return (Segment(0, len(piece.value), location(place or piece.origin)),)
 
     def _interpolation(self, hole: Hole) -> Interpolation:
-        level, causes = self.describer.hole(hole)
+        level, causes = self._seen(self.describer.hole(hole))
         if hole.passed is not None:
             via = location(hole.passed)
             causes = tuple(
@@ -130,6 +134,24 @@ class MessageBuilder:
             )
         where = hole.place or hole.passed
         return Interpolation(hole.expression or self.ev.text(where), level, causes, location(where) if where else None)
+
+    def _seen(self, description: Description) -> Description:
+        """A description as this request sees it: a list that grows in a loop is complete where the request
+        is sent behind that loop."""
+        level, causes = description
+        kept = tuple(cause for cause in causes if cause.kind != "loop-growth" or self._is_around(cause.chain[:1]))
+        if len(kept) == len(causes):
+            return description
+        left = max((cause.volatility for cause in kept), default=Volatility.UNKNOWN)
+        return (level if level is Volatility.UNKNOWN else left), kept
+
+    def _is_around(self, loops: tuple[Location, ...]) -> bool:
+        """Whether the request, or a call on the way to it, stands inside a loop."""
+        return any(
+            loop.path == place.path and loop.span.start <= place.start < loop.span.end
+            for loop in loops
+            for place in self.places
+        )
 
     # Content
 
@@ -278,9 +300,9 @@ class MessageBuilder:
         return self._message(item, role)
 
     def _again(self, item: AgainItems, role: str) -> tuple[Message | History, ...]:
-        if item.grows:
-            where = location(item.loop) if item.loop is not None else None
-            return (History("loop", (), item.label, where),)
+        loops = (location(item.loop),) if item.loop is not None else ()
+        if item.grows and self._is_around(loops):
+            return (History("loop", (), item.label, loops[0]),)
         built = self._items(item.items, role)
         if any(isinstance(one, History) for one in built):
             return built

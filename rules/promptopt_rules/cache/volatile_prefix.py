@@ -237,7 +237,7 @@ def _changes_within_conversation(found: Change) -> bool:
     return found.level is Volatility.REQUEST and any(one.grows_in != "agent" for one in found.at.conversations)
 
 
-MUTABLE_STATE: Final = frozenset({"agent-state", "run-context", "memories", "growing-list"})
+MUTABLE_STATE: Final = frozenset({"agent-state", "run-context", "memories", "growing-list", "loop-growth"})
 """Kinds of values that belong to a conversation and may change while it goes on."""
 
 _LOSS = {
