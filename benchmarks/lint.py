@@ -161,7 +161,7 @@ def measure_stages(tree: Path) -> None:
     # imported here because the floor, which runs from this file too, must not pay for it
     from promptopt import lint, project  # noqa: PLC0415
     from promptopt.config import load_config  # noqa: PLC0415
-    from promptopt.project.collect import walk  # noqa: PLC0415
+    from promptopt.project.walk import walk  # noqa: PLC0415
 
     config = load_config([tree], isolated=True)
     collecting, linking = Stage("collect", lint, project), Stage("link", lint, project)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import calls, members, objects
+from promptopt.project import calls, classes, objects
 from promptopt.project.values import (
     Alternatives,
     Arguments,
@@ -135,7 +135,7 @@ class Callers:
         """Whether a method is one that the object's own class has: an object known by its base class says nothing
         of the subclass whose method is called."""
         owner = self.ev.parent(ref)
-        return any(cls.scope == owner for cls in members.ancestry(self.ev, instance.cls))
+        return any(cls.scope == owner for cls in classes.ancestry(self.ev, instance.cls))
 
     def _index(self) -> None:
         """List the project's functions by name, and where functions are handed to others to be called."""
@@ -224,13 +224,13 @@ class Callers:
         mine, theirs = self.ev.parent(ref), self.ev.parent(base)
         if mine is None or theirs is None or mine == theirs or self.ev.scope(mine).kind != "class":
             return None
-        related = {one.scope for one in members.ancestry(self.ev, ClassValue(mine))}
+        related = {one.scope for one in classes.ancestry(self.ev, ClassValue(mine))}
         return Confidence.HIERARCHY if theirs in related else None
 
     def _constructs(self, ref: ScopeRef, cls: ClassValue) -> Confidence | None:
         if not self.ev.scope(ref).name.endswith("__init__"):
             return None
-        return Confidence.EXACT if members.constructor(self.ev, cls) == ref else None
+        return Confidence.EXACT if classes.constructor(self.ev, cls) == ref else None
 
     def _by_method_name(self, ref: ScopeRef, value: Value) -> Confidence | None:
         """A method of a receiver of unknown type. Where one class hierarchy alone has a method of that
@@ -265,7 +265,7 @@ class Callers:
         if found is None:
             parent = self.ev.parent(ref)
             is_method = parent is not None and self.ev.scope(parent).kind == "class"
-            found = members.ancestry(self.ev, ClassValue(parent))[-1].scope if parent and is_method else ref
+            found = classes.ancestry(self.ev, ClassValue(parent))[-1].scope if parent and is_method else ref
             self._roots[ref] = found
         return found
 

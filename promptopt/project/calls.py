@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import library, members, methods, objects, templates
-from promptopt.project.frames import Frame
+from promptopt.project import classes, indexing, library, members, methods, objects, templates
+from promptopt.project.frames import END, Frame
 from promptopt.project.values import (
     Alternatives,
     Arguments,
@@ -31,7 +31,6 @@ from promptopt.project.values import (
     TextValue,
     Unknown,
     Value,
-    Variable,
     Volatile,
     alternatives,
 )
@@ -98,7 +97,7 @@ def _super(ev: Evaluator, frame: Frame) -> Value:
     parent = ev.parent(frame.scope)
     if parent is None or ev.scope(parent).kind != "class":
         return Unknown("super")
-    bases = members.ancestry(ev, ClassValue(parent))[1:]
+    bases = classes.ancestry(ev, ClassValue(parent))[1:]
     if not bases:
         return Unknown("super")
     receiver = frame.receiver
@@ -121,11 +120,11 @@ def call_value(ev: Evaluator, function: Value, arguments: Arguments, place: Plac
         values = [one for one in function.values if not (isinstance(one, Constant) and one.value is None)]
         values = [one for one in values if accepts(ev, one, arguments)] or values
         results = tuple(call_value(ev, one, arguments, place, frame) for one in values)
-        return alternatives(function.condition, results, limit=members.MAX_DISPATCH)
+        return alternatives(function.condition, results, limit=indexing.MAX_DISPATCH)
     if isinstance(function, Volatile):
         return function
     if isinstance(function, Instance):
-        bound = members.class_attribute(ev, function.cls, "__call__", None, function)
+        bound = classes.class_attribute(ev, function.cls, "__call__", None, function)
         if isinstance(bound, Method):
             return call_value(ev, bound, arguments, place, frame)
     if isinstance(function, CallResult):
@@ -177,12 +176,8 @@ def _constructed(ev: Evaluator, cls: ClassValue, arguments: Arguments, place: Pl
 
 def _external_bases(ev: Evaluator, cls: ClassValue) -> list[External]:
     found = []
-    for one in members.ancestry(ev, cls):
-        parent = ev.parent(one.scope)
-        if parent is None:
-            continue
-        bases = [ev.evaluate(base, ev.open_frame(parent), 1 << 60) for base in ev.scope(one.scope).bases]
-        found += [base for base in bases if isinstance(base, External)]
+    for one in classes.ancestry(ev, cls):
+        found += [base for base in classes.bases(ev, one) if isinstance(base, External)]
     return found
 
 
@@ -221,7 +216,7 @@ def enter(
         result = ev.result(frame)
     finally:
         ev.active[ref] -= 1
-    return members.declared(ev, result, scope.returns, ref, place)
+    return classes.declared(ev, result, scope.returns, ref, place)
 
 
 def bound_frame(
@@ -274,7 +269,7 @@ def bind(ev: Evaluator, ref: ScopeRef, arguments: Arguments, *, skip: int) -> di
             base = ev.force(arguments.rest[0]) if arguments.rest else Unknown("star")
             bindings[fact.name] = members.named_member(ev, base, fact.name, "item", None)
         elif fact.default is not None and parent is not None:
-            bindings[fact.name] = Lazy(fact.default, ev.open_frame(parent), 1 << 60)
+            bindings[fact.name] = Lazy(fact.default, ev.open_frame(parent), END)
     return bindings
 
 
@@ -317,8 +312,5 @@ def _volatile_method(
     if ev.sources.sizes(name):
         return Derived("size", (base,), place)
     if name in ("get", "pop") and arguments.positional:
-        return members.item(ev, base, ev.force(arguments.positional[0]), place)
+        return indexing.item(ev, base, ev.force(arguments.positional[0]), place)
     return members.narrowed(ev, base, name, place)
-
-
-__all__ = ["Variable", "arguments_of", "bind", "bound_frame", "call", "call_method", "call_value", "enter"]

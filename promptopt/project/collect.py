@@ -32,8 +32,6 @@ from promptopt.readers.python import PythonSyntaxError, read_module
 from promptopt.sdks import SdkCatalogue, load_catalogue
 from promptopt.source import SourceFile, UnreadableSourceError, decode_source
 
-__all__ = ["Collected", "Fault", "collect", "walk"]
-
 MAX_BYTES: Final = 10_000_000
 _SMALL_PROJECT: Final = 256_000
 """Bytes of Python up to which searching is not worth it: everything is parsed."""
@@ -119,6 +117,7 @@ def _choose(
 
 @contextmanager
 def garbage_collection_paused() -> Iterator[None]:
+    """Reading or linking without collections of cyclic garbage."""
     # syntax trees are freed by reference counts alone; collections while they grow double the time
     enabled = gc.isenabled()
     gc.disable()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from promptopt.project import members
+from promptopt.project import indexing
 from promptopt.project.values import (
     AgainItems,
     Alternatives,
@@ -287,7 +287,7 @@ class Describer:
 
         def part(whole: Value) -> Value:
             if value.how == "item":
-                return members.item(self.ev, whole, literal(value.name), value.place)
+                return indexing.item(self.ev, whole, literal(value.name), value.place)
             return self.ev.attribute(whole, value.name, value.place)
 
         passed = self._over_callers(base, part)
@@ -351,7 +351,7 @@ def _unordered(value: Value) -> bool:
     if isinstance(value, MapValue):
         return bool(value.rest) or any(_unordered(one) for one in value.entries.values())
     if isinstance(value, Sequence):
-        return any(_unordered(one) for one in members.spread(value.items))
+        return any(_unordered(one) for one in indexing.spread(value.items))
     if isinstance(value, Alternatives):
         return any(_unordered(one) for one in value.values)
     if isinstance(value, Derived):

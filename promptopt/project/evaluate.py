@@ -7,40 +7,30 @@ a value cut off by a bound is not. `fuel` limits the work for one request.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import calls, conditions, files, iteration, members, mutation, objects, operators, strings
-from promptopt.project.flow import Flow, Thunk, flow_of, path_of
-from promptopt.project.frames import IN_PROGRESS, Frame
+from promptopt.project import indexing, members, objects
+from promptopt.project.definitions import THUNKS
+from promptopt.project.expressions import EXPRESSIONS
+from promptopt.project.flow import Flow, Thunk, flow_of
+from promptopt.project.frames import END, IN_PROGRESS, Frame
+from promptopt.project.targets import path_of
 from promptopt.project.values import (
     NONE,
-    Alternatives,
     ClassValue,
     Constant,
-    Derived,
     External,
-    Function,
-    Hole,
     Instance,
     Lazy,
     Literal,
-    MapValue,
-    Parameter,
-    Pieces,
     Place,
     ScopeRef,
-    Sequence,
-    Splice,
-    TextValue,
     Unknown,
     Value,
     Variable,
     Volatile,
     alternatives,
-    constant_key,
     literal,
-    plain,
 )
 from promptopt.prompt import Volatility
 from promptopt.readers.python import literal_segments
@@ -151,7 +141,7 @@ class Evaluator:
             function = decorator
             if decorator[0] == "call" and parent is not None:
                 function = self.scope(parent).calls[decorator[3]][2]
-            value = self.evaluate(function, self.open_frame(parent), 1 << 60) if parent is not None else None
+            value = self.evaluate(function, self.open_frame(parent), END) if parent is not None else None
             names.append(value.dotted if isinstance(value, External) else self._decorator_name(function))
         return names
 
@@ -181,7 +171,7 @@ class Evaluator:
         frame.memo[key] = IN_PROGRESS
         self.depth += 1
         try:
-            value = _EVALUATE[expression[0]](self, expression, frame, position)
+            value = EXPRESSIONS[expression[0]](self, expression, frame, position)
         finally:
             self.depth -= 1
             del frame.memo[key]
@@ -301,7 +291,7 @@ class Evaluator:
         frame.memo[key] = IN_PROGRESS
         self.depth += 1
         try:
-            value = _THUNKS[thunk[0]](self, thunk, frame)
+            value = THUNKS[thunk[0]](self, thunk, frame)
         finally:
             self.depth -= 1
             del frame.memo[key]
@@ -324,7 +314,7 @@ class Evaluator:
 
     def item(self, base: Value, key: str | int) -> Value:
         """`base[key]`."""
-        return members.item(self, base, literal(key) if isinstance(key, str) else Constant(key), None)
+        return indexing.item(self, base, literal(key) if isinstance(key, str) else Constant(key), None)
 
     def volatile(self, kind: str, place: Place | None, frame: Frame | None, *, by_name: bool = False) -> Volatile:
         """A value of the source catalogue, made in `frame`."""
@@ -338,349 +328,3 @@ def lowered(volatility: Volatility, level: str | None) -> Volatility:
     if level is None or volatility not in (Volatility.CALL, Volatility.DAY):
         return volatility
     return Volatility.PROCESS if level == "process" else Volatility.SESSION
-
-
-def _literal(ev: Evaluator, e: Expression, frame: Frame, _position: int) -> Value:
-    place = ev.place(e, frame)
-    ev.world.literals[place] = e[3]
-    return literal(e[3], place)
-
-
-def _constant(_ev: Evaluator, e: Expression, _frame: Frame, _position: int) -> Value:
-    return NONE if e[3] is None else Constant(e[3])
-
-
-def _name(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    value = ev.name(e[3], frame, position)
-    if isinstance(value, (Instance, Alternatives)):
-        return objects.current(ev, value, e[3], _own(frame), position)
-    if isinstance(value, Unknown) and value.name is None:
-        return Unknown(value.why, (value,), e[3], ev.place(e, frame))
-    if isinstance(value, External):
-        return members.external(ev, value.dotted, ev.place(e, frame), frame)
-    return value
-
-
-def _own(frame: Frame) -> Frame:
-    """The frame of a scope's statements, out of a comprehension in it."""
-    while frame.outer is not None:
-        frame = frame.outer
-    return frame
-
-
-def _attribute(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    path = path_of(e)
-    while path is not None and frame.outer is not None and path.partition(".")[0] not in frame.locals:
-        frame = frame.outer
-    if path is not None and frame.outer is None:
-        flow = ev.flow(frame.scope)
-        found = flow.versions.get(path)
-        if found is not None:
-            thunk = flow.at(path, position)
-            if thunk is not None and thunk[0] != "unset" and _newer(flow, path, position):
-                return ev.thunk(thunk, frame)
-    base = ev.evaluate(e[3], frame, position)
-    return members.attribute(ev, base, e[4], ev.place(e, frame), frame)
-
-
-def _newer(flow: Flow, path: str, position: int) -> bool:
-    """Whether a dotted path was set after its root name was bound."""
-    root = path.partition(".")[0]
-    found = flow.versions.get(root)
-    if found is None:
-        return True
-    mine = [p for p in flow.versions[path][0] if p <= position][-1]
-    return not [p for p in found[0] if mine < p <= position]
-
-
-def _call(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    return calls.call(ev, e, frame, position)
-
-
-def _fstring(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    return strings.concatenate(_piece(ev, piece, frame, position) for piece in e[3])
-
-
-def _piece(ev: Evaluator, piece: Expression, frame: Frame, position: int) -> Pieces:
-    place = ev.place(piece, frame)
-    if piece[0] == "lit":
-        ev.world.literals[place] = piece[3]
-        return (Literal(piece[3], place),)
-    value = members.shown(ev, ev.evaluate(piece[3], frame, position))
-    if piece[4] == "r" and isinstance(value, TextValue):
-        return (Hole(Derived("repr", (value,), place), place, ev.text(ev.place(piece[3], frame))),)
-    if piece[5]:
-        spec = plain(strings.concatenate(_piece(ev, part, frame, position) for part in piece[5]))
-        value = members.formatted(ev, value, "__format__", spec, place, frame)
-    return strings.to_pieces(value, place, ev.text(ev.place(piece[3], frame)))
-
-
-def _format_piece(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    return TextValue(_piece(ev, e, frame, position))
-
-
-def _binary(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    operator = e[3]
-    if operator == "+":
-        return _sum(ev, e, frame, position)
-    left, right = ev.evaluate(e[4], frame, position), ev.evaluate(e[5], frame, position)
-    if operator == "%":
-        if isinstance(left, TextValue):
-            return strings.format_percent(left, right, ev.place(e[5], frame), ev)
-        return Derived("%", (left, right), ev.place(e, frame))
-    if operator == "*":
-        return operators.times(left, right, ev.place(e, frame))
-    if operator == "/":
-        return files.divided(ev, left, right, ev.place(e, frame))
-    return members.union(ev, left, right, ev.place(e, frame))
-
-
-def _sum(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    operands = []
-    spine = e
-    while spine[0] == "bin" and spine[3] == "+":
-        operands.append(spine[5])
-        spine = spine[4]
-    operands.append(spine)
-    operands.reverse()
-    values = [(ev.evaluate(operand, frame, position), operand) for operand in operands]
-    return operators.add(ev, values, frame)
-
-
-def _or(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    chosen: list[Value] = []
-    for operand in e[3]:
-        value = ev.evaluate(operand, frame, position)
-        truth = conditions.truth(value)
-        if truth is not False:
-            chosen.append(value)
-        if truth is True:
-            break
-    if not chosen:
-        return ev.evaluate(e[3][-1], frame, position)
-    return alternatives(ev.text(ev.place(e, frame)), tuple(chosen))
-
-
-def _and(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    for operand in e[3][:-1]:
-        if conditions.decide(ev, operand, frame, position) is False:
-            return ev.evaluate(operand, frame, position)
-    return ev.evaluate(e[3][-1], frame, position)
-
-
-def _test(_ev: Evaluator, e: Expression, _frame: Frame, _position: int) -> Value:
-    return Unknown(e[0])
-
-
-def _conditional(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    decided = conditions.decide(ev, e[3], frame, position)
-    if decided is not None:
-        return ev.evaluate(e[4] if decided else e[5], frame, position)
-    values = (ev.evaluate(e[4], frame, position), ev.evaluate(e[5], frame, position))
-    return alternatives(ev.text(ev.place(e[3], frame)), values)
-
-
-def _sequence(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    items: list[object] = []
-    for item in e[4]:
-        if item[0] == "star":
-            items.extend(iteration.spliced(ev.evaluate(item[3], frame, position), ev.place(item, frame)))
-        else:
-            items.append(ev.evaluate(item, frame, position))
-    order = ev.volatile("set-order", ev.place(e, frame), frame) if e[3] == "set" and len(items) > 1 else None
-    return Sequence(e[3], tuple(items), order, ev.place(e, frame))  # type: ignore[arg-type]  # items are Values and Splices
-
-
-def _mapping(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    entries: dict[object, Value] = {}
-    rest: list[Value] = []
-    for key, value in e[3]:
-        if key is None:
-            spread = ev.evaluate(value, frame, position)
-            if isinstance(spread, MapValue):
-                entries.update(spread.entries)
-                rest.extend(spread.rest)
-            else:
-                rest.append(spread)
-            continue
-        name = constant_key(ev.evaluate(key, frame, position))
-        evaluated = ev.evaluate(value, frame, position)
-        if name is ...:
-            rest.append(evaluated)
-        else:
-            entries[name] = evaluated
-    return MapValue(entries, tuple(rest), ev.place(e, frame))
-
-
-def _comprehension(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    return iteration.comprehension(ev, e, frame, position)
-
-
-def _index(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    base = ev.evaluate(e[3], frame, position)
-    return members.item(ev, base, ev.evaluate(e[4], frame, position), ev.place(e, frame))
-
-
-def _slice(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    base = ev.evaluate(e[3], frame, position)
-    bounds = tuple(None if part is None else ev.evaluate(part, frame, position) for part in e[4:7])
-    return members.cut(ev, base, bounds, ev.place(e, frame))
-
-
-def _inner(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    return ev.evaluate(e[3], frame, position)
-
-
-def _lambda(_ev: Evaluator, e: Expression, frame: Frame, _position: int) -> Value:
-    return Function(ScopeRef(frame.scope.path, e[3]), frame)
-
-
-def _star(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
-    return Sequence("list", (Splice(ev.evaluate(e[3], frame, position), ev.place(e, frame)),))
-
-
-def _unknown(ev: Evaluator, e: Expression, frame: Frame, _position: int) -> Value:
-    return Unknown(e[3] if len(e) > 3 and isinstance(e[3], str) else e[0], place=ev.place(e, frame))
-
-
-_EVALUATE: Final[Mapping[str, Callable[[Evaluator, Expression, Frame, int], Value]]] = {
-    "lit": _literal,
-    "const": _constant,
-    "name": _name,
-    "attr": _attribute,
-    "call": _call,
-    "bin": _binary,
-    "or": _or,
-    "and": _and,
-    "not": _test,
-    "cmp": _test,
-    "fstr": _fstring,
-    "tstr": _fstring,
-    "fmt": _format_piece,
-    "seq": _sequence,
-    "dict": _mapping,
-    "star": _star,
-    "ifexp": _conditional,
-    "comp": _comprehension,
-    "index": _index,
-    "slice": _slice,
-    "await": _inner,
-    "lambda": _lambda,
-    "yield": _unknown,
-    "yieldfrom": _unknown,
-    "unk": _unknown,
-}
-
-
-def _expr_thunk(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return ev.evaluate(thunk[1], frame, thunk[2])
-
-
-def _parameter(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    fact = ev.scope(frame.scope).params[thunk[1]]
-    bound = frame.bindings.get(fact.name)
-    if bound is not None:
-        return ev.force(bound)
-    if thunk[1] == 0 and frame.receiver is not None:
-        return frame.receiver
-    default = None
-    if fact.default is not None and frame.closure is not None:
-        default = Lazy(fact.default, frame.closure, 1 << 60)
-    place = Place(frame.scope.path, fact.start, fact.end)
-    if fact.kind == "args":
-        return Sequence("tuple", (Splice(Parameter(frame.scope, fact.name, None, None, place), place),))
-    if fact.kind == "kwargs":
-        return MapValue({}, (Parameter(frame.scope, fact.name, None, None, place),), place)
-    return Parameter(frame.scope, fact.name, fact.annotation, default, place)
-
-
-def _join(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    _, test, position, first, second = thunk
-    decided = conditions.decide(ev, test, frame, position) if test is not None else None
-    leaves = [leaf for leaf in (first, second) if not _stops(leaf)]
-    if decided is not None:
-        chosen = first if decided else second
-        if not _stops(chosen):
-            leaves = [chosen]
-    values = [NONE if leaf is None else ev.thunk(leaf, frame) for leaf in leaves]
-    if not values:
-        return Unknown("unreachable")
-    if test is None and len(values) > 1:
-        values = [v for v in values if not _blank(v)] or values[:1]
-    return alternatives(ev.text(ev.place(test, frame)) if test is not None else "", tuple(values))
-
-
-def _blank(value: Value) -> bool:
-    return isinstance(value, Unknown) or (isinstance(value, Constant) and value.value is None)
-
-
-def _stops(thunk: Thunk) -> bool:
-    return thunk is not None and thunk[0] == "stop"
-
-
-def _unpack(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return iteration.unpacked(ev, ev.thunk(thunk[1], frame), thunk[2], thunk[3])
-
-
-def _each(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    value = ev.evaluate(thunk[1], frame, thunk[2])
-    return iteration.element(ev, value, ev.place(thunk[1], frame))
-
-
-def _mutate(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return mutation.mutate(ev, thunk, frame)
-
-
-def _loop_head(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return iteration.loop_head(ev, thunk, frame)
-
-
-def _loop_exit(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return iteration.loop_exit(ev, thunk, frame)
-
-
-def _enter(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return members.entered(ev, ev.evaluate(thunk[1], frame, thunk[2]))
-
-
-def _import(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return ev.world.imported(frame.scope.path, thunk[1], ev)
-
-
-def _definition(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return Function(ScopeRef(frame.scope.path, thunk[1]), frame)
-
-
-def _class(_ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return ClassValue(ScopeRef(frame.scope.path, thunk[1]))
-
-
-def _free(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return ev.free(thunk[1], frame.closure)
-
-
-def _no_value(_ev: Evaluator, thunk: Thunk, _frame: Frame) -> Value:
-    return NONE if thunk[0] == "none" else Unknown(thunk[0])
-
-
-_THUNKS: Final[Mapping[str, Callable[[Evaluator, Thunk, Frame], Value]]] = {
-    "expr": _expr_thunk,
-    "param": _parameter,
-    "join": _join,
-    "unpack": _unpack,
-    "each": _each,
-    "mutate": _mutate,
-    "loophead": _loop_head,
-    "loopexit": _loop_exit,
-    "enter": _enter,
-    "import": _import,
-    "def": _definition,
-    "class": _class,
-    "free": _free,
-    "none": _no_value,
-    "unset": _no_value,
-    "caught": _no_value,
-    "stop": _no_value,
-}
-
-__all__ = ["FUEL", "Evaluator", "lowered"]

@@ -90,6 +90,3 @@ def divided(ev: Evaluator, left: Value, right: Value, place: Place) -> Value:
 def is_read(name: str) -> bool:
     """Whether a method reads the whole file."""
     return name in _READERS
-
-
-__all__ = ["base_of", "divided", "is_read", "read"]

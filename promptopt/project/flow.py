@@ -537,6 +537,3 @@ def _leaves(outcome: Thunk) -> Iterable[Thunk]:
             stack += (thunk[4], thunk[3])
         else:
             yield thunk
-
-
-__all__ = ["MUTATORS", "Flow", "Loop", "Thunk", "Touch", "flow_of", "path_of", "root_and_steps"]

@@ -7,6 +7,9 @@ from typing import Final
 
 from promptopt.project.values import Instance, Lazy, Place, ScopeRef, Unknown, Value
 
+END: Final = 1 << 60
+"""A position behind all statements of a scope."""
+
 IN_PROGRESS: Final = Unknown("cycle")
 """Stands in a memo for a value that is being computed: what depends on itself is not known."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from promptopt.project.describe import Describer, location
+from promptopt.project.frames import END
 from promptopt.project.messages import MessageBuilder
 from promptopt.project.values import CallResult, External, Function, Place, ScopeRef, Value
 from promptopt.prompt import Call, History, Prompt
@@ -38,7 +39,7 @@ def find(ev: Evaluator) -> dict[Place, tuple[Value, ...]]:
         if parent is None:
             continue
         ev.refuel()
-        owner = ev.evaluate(decorator[3], ev.open_frame(parent), 1 << 60)
+        owner = ev.evaluate(decorator[3], ev.open_frame(parent), END)
         if isinstance(owner, CallResult):
             shape = ev.sdks.constructor(owner.dotted)
             if shape is not None and decorator[4] in shape[1].hooks:
@@ -53,7 +54,7 @@ def prompts(ev: Evaluator, describer: Describer) -> Iterator[Prompt]:
         if parent is None or decorator[0] not in ("name", "attr"):
             continue
         ev.refuel()
-        value = ev.evaluate(decorator, ev.open_frame(parent), 1 << 60)
+        value = ev.evaluate(decorator, ev.open_frame(parent), END)
         hook = ev.sdks.hook(value.dotted) if isinstance(value, External) else None
         if hook is not None:
             yield _prompt(ev, describer, ref, hook)

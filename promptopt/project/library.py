@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import files, members, methods, strings
+from promptopt.project import classes, files, indexing, members, methods, strings
 from promptopt.project.iteration import element, known_items, spliced
 from promptopt.project.values import (
     NONE,
@@ -133,7 +133,7 @@ def _str(site: _Site) -> Value:
     given = site.given(0, "object")
     if given is None:
         return literal("")
-    given = members.shown(site.ev, given)
+    given = classes.shown(site.ev, given)
     pieces = strings.to_pieces(given, site.where(0), site.ev.text(site.where(0)))
     return given if len(pieces) == 1 and isinstance(pieces[0], Hole) else TextValue(pieces)
 
@@ -235,7 +235,7 @@ def _getattr(site: _Site) -> Value:
     if base is None or name is None:
         return Unknown("argument")
     options = tuple(site.ev.attribute(base, one, site.place) for one in plain_options(name) if one)
-    found = alternatives("getattr", options, limit=members.MAX_DISPATCH) if options else Unknown("getattr")
+    found = alternatives("getattr", options, limit=indexing.MAX_DISPATCH) if options else Unknown("getattr")
     default = site.given(2)
     if default is None or not isinstance(found, (Member, Unknown)):
         return found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import hooks, members
+from promptopt.project import classes, hooks
 from promptopt.project.callers import Callers, CallSite
 from promptopt.project.choices import choices
 from promptopt.project.collect import garbage_collection_paused
@@ -218,7 +218,7 @@ class _Linker:
     def _constructed(self, chain: _Chain, ref: ScopeRef) -> Iterator[_Chain]:
         """Chains for the places that make the object whose constructor's parameter is still open."""
         owner = self.ev.self_of(chain.scopes[0])
-        if not isinstance(owner, Instance) or members.constructor(self.ev, owner.cls) != ref:
+        if not isinstance(owner, Instance) or classes.constructor(self.ev, owner.cls) != ref:
             return
         for site in self.callers.of(ref):
             frame = self.ev.open_frame(site.scope)
@@ -376,6 +376,3 @@ def project_reader(root: str, read: Callable[[str], bytes | None]) -> Callable[[
             return None
 
     return text
-
-
-__all__ = ["FUEL", "Iterable", "LinkOptions", "Linked", "link", "project_reader"]

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import members, strings
+from promptopt.project import indexing, members, strings
 from promptopt.project.values import (
     NONE,
     Arguments,
@@ -50,7 +50,7 @@ def call(ev: Evaluator, base: Value, name: str, arguments: Arguments, place: Pla
         return base
     elif isinstance(base, Sequence) and name in ("pop", "popleft"):
         key = ev.force(arguments.positional[0]) if arguments.positional else Constant(-1 if name == "pop" else 0)
-        return members.item(ev, base, key, place)
+        return indexing.item(ev, base, key, place)
     elif isinstance(base, Sequence) and base.kind == "set" and name in ("union", "intersection", "difference"):
         return Sequence("set", (*base.items, *(Splice(ev.force(a)) for a in arguments.positional)), base.order, place)
     return call_unknown(ev, base, name, arguments, place, frame)
@@ -100,7 +100,7 @@ def everything(ev: Evaluator, arguments: Arguments) -> tuple[Value, ...]:
 
 
 def _get_unknown(ev: Evaluator, base: Value, arguments: Arguments, place: Place) -> Value:
-    found = members.item(ev, base, ev.force(arguments.positional[0]), place)
+    found = indexing.item(ev, base, ev.force(arguments.positional[0]), place)
     if len(arguments.positional) < 2:
         return found
     default = ev.force(arguments.positional[1])
@@ -232,8 +232,8 @@ def _get(ev: Evaluator, base: MapValue, arguments: Arguments, place: Place) -> V
         return base.entries[name]
     if name is not ... and not base.rest:
         return default
-    found = members.item(ev, base, key, place)
-    return found if default is NONE else alternatives(ev.text(place), (found, default), limit=members.MAX_DISPATCH)
+    found = indexing.item(ev, base, key, place)
+    return found if default is NONE else alternatives(ev.text(place), (found, default), limit=indexing.MAX_DISPATCH)
 
 
 def _items(ev: Evaluator, base: MapValue, _arguments: Arguments, place: Place) -> Value:

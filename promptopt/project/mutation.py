@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import members
+from promptopt.project import indexing
 from promptopt.project.iteration import spliced
 from promptopt.project.operators import add, times
 from promptopt.project.values import (
@@ -85,7 +85,7 @@ def _inside(ev: Evaluator, value: Value, keys: list[Value], change: Callable[[Va
         return change(value)
     if isinstance(value, Alternatives):
         return alternatives(value.condition, tuple(_inside(ev, one, keys, change) for one in value.values))
-    inner = members.item(ev, value, keys[0], None)
+    inner = indexing.item(ev, value, keys[0], None)
     return set_item(ev, value, keys[0], _inside(ev, inner, keys[1:], change))
 
 
@@ -158,7 +158,7 @@ def _augmented(change: _Change, value: Value) -> Value:
             return alternatives(value.condition, tuple(_augmented(change, one) for one in value.values))
         return add(change.ev, [(value, operand), (added, operand)], change.frame)
     if operator == "|":
-        return members.union(change.ev, value, added, change.place)
+        return indexing.union(change.ev, value, added, change.place)
     if operator == "*":
         return times(value, added, change.place)
     return Derived(operator, (value, added), change.place)
@@ -246,5 +246,3 @@ _ITEMS: Final[dict[str, Callable[[_Change, Sequence], Items]]] = {
     "popleft": _popped,
     "reverse": _reversed,
 }
-
-__all__ = ["mutate", "set_item"]

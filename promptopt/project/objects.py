@@ -11,7 +11,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import calls, iteration, members
+from promptopt.project import calls, classes, iteration
+from promptopt.project.frames import END
 from promptopt.project.values import Alternatives, Function, Instance, Method, Place, Value, alternatives
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ MAX_TOUCHES: Final = 40
 
 MAX_CALLS: Final = 12
 """Calls in a method that is carried out for what it does to its object: builders are small, workers are not."""
-
-END: Final = 1 << 60
 
 _SAME: Final = frozenset({"mutate", "join", "loophead", "loopexit", "unset"})
 
@@ -177,7 +176,7 @@ def _sets(ev: Evaluator, cls: ClassValue, method: str) -> frozenset[str] | None:
 
 
 def _find_sets(ev: Evaluator, cls: ClassValue, method: str) -> frozenset[str] | None:
-    found = members.class_attribute(ev, cls, method, None, None)
+    found = classes.class_attribute(ev, cls, method, None, None)
     if not isinstance(found, Function) or not ev.scope(found.scope).params:
         return frozenset()
     scope, flow = ev.scope(found.scope), ev.flow(found.scope)
@@ -194,7 +193,7 @@ def _find_sets(ev: Evaluator, cls: ClassValue, method: str) -> frozenset[str] | 
 def _value(ev: Evaluator, change: Change, name: str) -> Value:
     if change.touch is None:
         return ev.thunk(change.thunks[name], change.frame)
-    before = members.instance_attribute(ev, change.before, name, None)
+    before = classes.instance_attribute(ev, change.before, name, None)
     new = _after_call(ev, change.before, change.touch, change.frame, name)
     if new is None:
         return before
@@ -205,7 +204,7 @@ def _value(ev: Evaluator, change: Change, name: str) -> Value:
 
 def _after_call(ev: Evaluator, value: Instance, touch: Touch, frame: Frame, name: str) -> Value | None:
     """An attribute at the end of a method of the object's class."""
-    method = members.instance_attribute(ev, value, touch.method, None)
+    method = classes.instance_attribute(ev, value, touch.method, None)
     if not isinstance(method, Method) or not isinstance(method.function, Function):
         return None
     ref = method.function.scope
@@ -215,7 +214,7 @@ def _after_call(ev: Evaluator, value: Instance, touch: Touch, frame: Frame, name
     ev.active[ref] = ev.active.get(ref, 0) + 1
     try:
         after = current(ev, value, ev.scope(ref).params[0].name, inner, END)
-        return members.instance_attribute(ev, after, name, None) if isinstance(after, Instance) else None
+        return classes.instance_attribute(ev, after, name, None) if isinstance(after, Instance) else None
     finally:
         ev.active[ref] -= 1
 

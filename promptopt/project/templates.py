@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from promptopt.project import files, members, methods, strings
 from promptopt.project.values import (
-    Alternatives,
     Arguments,
     CallResult,
     External,
@@ -263,6 +262,3 @@ def _object(
         content = rendered(ev, content, dict(bound), {})
     role = ev.world.role(item, ev)
     return [MapValue({"role": literal(role or "user"), "content": _filled(ev, content, lookup)}, (), item.place)]
-
-
-__all__ = ["Alternatives", "call", "rendered", "variables"]

@@ -195,6 +195,11 @@ class Alternatives(Value):
         """The same choice of changed values."""
         return Alternatives(self.condition, tuple(change(one) for one in self.values))
 
+    def reached(self, take: Callable[[Value], Value]) -> Value:
+        """A member or an item of whichever value it is; None has none, so it is not what was asked."""
+        values = tuple(take(one) for one in self.values if not (isinstance(one, Constant) and one.value is None))
+        return alternatives(self.condition, values) if values else NONE
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function(Value):

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from promptopt.project import calls, members
-from promptopt.project.flow import MUTATORS, root_and_steps
+from promptopt.project import calls, classes
+from promptopt.project.frames import END
 from promptopt.project.imports import ImportIndex
+from promptopt.project.targets import MUTATORS, root_and_steps
 from promptopt.project.values import (
     EMPTY_ARGUMENTS,
     Arguments,
@@ -16,7 +17,6 @@ from promptopt.project.values import (
     ClassValue,
     Constant,
     External,
-    Fixed,
     Function,
     Instance,
     Lazy,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from promptopt.sources.catalogue import SourceCatalogue
     from promptopt.sources.schema import Source
 
-END: Final = 1 << 60
 """A position after every statement."""
 
 _ANNOTATION: Final = re.compile(r"[A-Za-z_][\w.]*")
@@ -269,7 +268,7 @@ class World:
     def fields(self, cls: ClassValue, ev: Evaluator) -> list[str]:
         """Annotated fields of a class in the order of a generated constructor."""
         names: dict[str, None] = {}
-        for one in reversed(members.ancestry(ev, cls)):
+        for one in reversed(classes.ancestry(ev, cls)):
             for statement in ev.scope(one.scope).body:
                 if statement[0] == "annotated" and statement[5][0] == "name":
                     names[statement[5][3]] = None
@@ -291,7 +290,7 @@ class World:
         found = self._writes.get(cls.scope)
         if found is None:
             found = self._writes[cls.scope] = {}
-            for one in members.ancestry(ev, cls):
+            for one in classes.ancestry(ev, cls):
                 for ref in self.methods(one.scope):
                     scope = ev.scope(ref)
                     if not scope.params:
@@ -311,7 +310,7 @@ class World:
                 for index, scope in enumerate(module.scopes):
                     if scope.kind == "class" and scope.bases:
                         ref = ScopeRef(path, index)
-                        for one in members.ancestry(ev, ClassValue(ref))[1:]:
+                        for one in classes.ancestry(ev, ClassValue(ref))[1:]:
                             self._subclasses.setdefault(one.scope, []).append(ref)
         return self._subclasses.get(cls, [])
 
@@ -392,6 +391,3 @@ def nested(statement: Statement) -> list[tuple[Statement, ...]]:
     if tag == "with":
         return [statement[6]]
     return [case[1] for case in statement[6]] if tag == "match" else []
-
-
-__all__ = ["END", "Fixed", "World"]

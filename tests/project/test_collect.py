@@ -13,7 +13,7 @@ import pytest
 from promptopt.config import Config, SinkFunction
 from promptopt.project import collect as collecting
 from promptopt.project.collect import Collected, collect
-from promptopt.project.walk import Fault
+from promptopt.project.walk import Fault, walk
 
 CLIENT = (
     "import openai\n\ndef ask_model(question):\n    return openai.OpenAI().chat.completions.create(messages=question)\n"
@@ -195,7 +195,6 @@ def test_files_that_vanish_during_the_run_are_faults(tmp_path: Path, monkeypatch
     """Between the walk and the search, and between two rounds where contents are not kept."""
     root = project(tmp_path, {"a.py": CLIENT, "b.py": "ask_model(1)\n", "c.py": "x = 1\n"})
     monkeypatch.setattr(collecting, "_KEPT_BYTES", 0)
-    walk = collecting.walk
 
     def walk_then_delete(*args: object, **kwargs: object) -> list[str]:
         found = walk(*args, **kwargs)  # type: ignore[arg-type]
