@@ -300,9 +300,9 @@ class MessageBuilder:
         return self._message(item, role)
 
     def _again(self, item: AgainItems, role: str) -> tuple[Message | History, ...]:
-        loops = (location(item.loop),) if item.loop is not None else ()
-        if item.grows and self._is_around(loops):
-            return (History("loop", (), item.label, loops[0]),)
+        loop = location(item.loop) if item.loop is not None else None
+        if item.grows and loop is not None and self._is_around((loop,)):
+            return (History("loop", (), item.label, loop),)
         built = self._items(item.items, role)
         if any(isinstance(one, History) for one in built):
             return built

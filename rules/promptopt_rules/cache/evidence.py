@@ -18,6 +18,12 @@ ORDER_KINDS: Final = frozenset(
 )
 """Causes that change the order or the spelling of a text, not what it says."""
 
+GROWING: Final = frozenset({"growing-list", "loop-growth"})
+"""Causes whose source text is a statement, not a value."""
+
+MAX_FURTHER: Final = 8
+"""Further values that one finding points at."""
+
 HOW_OFTEN: Final = {
     Volatility.CALL: "on every call",
     Volatility.REQUEST: "with every request",
@@ -78,6 +84,8 @@ def describe(interpolation: Interpolation, cause: Cause | None, context: RuleCon
     it comes from, if that is another file."""
     if cause is None:
         return named(interpolation.expression)
+    if cause.kind in GROWING:
+        return f"{named(interpolation.expression)} ({cause.label})"
     name = named(cause.expression or interpolation.expression or cause.label)
     if cause.by_name:
         return f"{name} (by its name {cause.label})"
@@ -102,10 +110,12 @@ def chain(cause: Cause | None, place: Location, call: Call) -> Iterator[Related]
 
 
 def further(changes: Iterable[Change], place: Location) -> Iterator[Related]:
-    """Other values that change ahead of the same text."""
+    """Other values that change ahead of the same text, each place once and not too many."""
+    told = {place}
     for other in changes:
         location = other.interpolation.location
-        if location and location != place:
+        if location and location not in told and len(told) <= MAX_FURTHER:
+            told.add(location)
             label = other.cause.label if other.cause else named(other.interpolation.expression)
             yield Related(f"{label} also stands here and changes {HOW_OFTEN[other.level]}", location)
 
