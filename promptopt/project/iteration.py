@@ -11,14 +11,17 @@ from promptopt.project.values import (
     Alternatives,
     Constant,
     Derived,
+    Either,
     EitherItems,
     Grown,
+    Hole,
     Item,
     Items,
     MapValue,
     Member,
     Parameter,
     Piece,
+    Pieces,
     Place,
     Sequence,
     Splice,
@@ -336,7 +339,7 @@ class _Unrolled:
             if inner is None:
                 return None
             # where only some elements add something, the same ones may do so every time
-            always = any(not isinstance(one, EitherItems) or all(one.alternatives) for one in inner)
+            always = any(not isinstance(one, EitherItems) or sum(map(bool, one.alternatives)) > 1 for one in inner)
             over = item.value if always else Unknown("filter", (item.value,))
             return (AgainItems("", over, self.ev.text(item.place), inner, place),)
         return self._added(item)
@@ -365,13 +368,43 @@ def fused(ev: Evaluator, first: Value, last: Value, loop: Loop, frame: Frame, *,
         head = _common(first.pieces, last.pieces)
         if head == len(first.pieces):
             added = last.pieces[head:]
-            return TextValue((*first.pieces, Again(variable, over, label, added, place))) if added else first
+            if not added:
+                return first
+            if all(isinstance(piece, Either) and _filters(piece) for piece in added):
+                over = Unknown("filter", (over,))
+            return TextValue((*first.pieces, Again(variable, over, label, _guarded(added), place)))
         return alternatives("loop", (first, last))
     if isinstance(first, Unknown) and first.why in ("unset", "unbound", "undefined"):
         return last
     if isinstance(first, (Parameter, Member, Volatile, Unknown)):
         return first
     return alternatives("loop", (last, first))
+
+
+def _guarded(pieces: Pieces) -> Pieces:
+    """Pieces of a loop's body: what is added only for some elements may stand for none of those known."""
+    return tuple(
+        piece._replace(alternatives=tuple(_unknown(run) for run in piece.alternatives))
+        if isinstance(piece, Either) and _filters(piece)
+        else piece
+        for piece in pieces
+    )
+
+
+def _filters(choice: Either) -> bool:
+    """Whether a choice adds something for some elements and nothing for all others; a branch for each kind
+    of element (`if` user, `elif` assistant) is no filter."""
+    filled = [run for run in choice.alternatives if run]
+    if len(filled) == len(choice.alternatives) or len(filled) > 1:
+        return False
+    return not filled or not isinstance(filled[0][0], Either) or _filters(filled[0][0])
+
+
+def _unknown(pieces: Pieces) -> Pieces:
+    return tuple(
+        piece._replace(value=Unknown("filter", (piece.value,))) if isinstance(piece, Hole) else piece
+        for piece in _guarded(pieces)
+    )
 
 
 def _fused_items(
