@@ -127,7 +127,6 @@ class Rule(Generic[SubjectT]):
 
 AnyRule = Rule[Any]
 
-# Documentation
 
 SECTIONS: Final = (
     "What it finds",
@@ -177,9 +176,6 @@ def documentation_faults(rule: type[AnyRule]) -> list[str]:
     faults = [f"no section {title!r}" for title in wanted if not found.sections.get(title, "").strip()]
     faults += [f"unknown section {title!r}" for title in found.sections if title not in SECTIONS]
     return faults if found.summary else ["no summary line", *faults]
-
-
-# Registry
 
 
 def load_rules() -> tuple[type[AnyRule], ...]:
@@ -265,9 +261,6 @@ def _one_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-# Selection
-
-
 _EXACT: Final = 100
 _CODE_PREFIX: Final = re.compile(r"[A-Z]{2,}\d*")
 
@@ -335,9 +328,6 @@ def selectors(rules: Sequence[type[AnyRule]]) -> list[str]:
     for rule in rules:
         words += [rule.code, rule.name, rule.family()]
     return list(dict.fromkeys(words))
-
-
-# Configuration of rules
 
 
 def configure(

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from promptopt.project import calls, classes, objects
+from promptopt.project.targets import last_name
 from promptopt.project.values import (
     Alternatives,
     Arguments,
@@ -150,7 +151,7 @@ class Callers:
             for ref, call in self._named(name):
                 arguments = self.ev.scope(ref).calls[call][3]
                 if index < len(arguments) and arguments[index][0] in ("name", "attr"):
-                    passed = _last_name(arguments[index])
+                    passed = last_name(arguments[index])
                     self._passed.setdefault(passed, []).append((ref, call, index + 1))
 
     def _named(self, name: str) -> list[tuple[ScopeRef, int]]:
@@ -271,7 +272,7 @@ class Callers:
 
     def _arity(self, ref: ScopeRef, fact: CallFact) -> bool:
         params = self.ev.scope(ref).params[1:]
-        if any(fact_.kind in ("args", "kwargs") for fact_ in params):
+        if any(param.kind in ("args", "kwargs") for param in params):
             return True
         positional, keywords = fact[3], fact[4]
         names = {param.name for param in params}
@@ -286,8 +287,3 @@ def _in_tests(path: str) -> bool:
     """Whether a file belongs to the project's tests; what they call comes last."""
     folders = path.split("/")
     return "tests" in folders or "test" in folders or folders[-1].startswith(("test_", "conftest"))
-
-
-def _last_name(expression: Expression) -> str:
-    name: str = expression[4] if expression[0] == "attr" else expression[3]
-    return name

@@ -12,7 +12,6 @@ from promptopt.project.values import (
     Arguments,
     CallResult,
     ClassValue,
-    Constant,
     Derived,
     External,
     Function,
@@ -33,6 +32,7 @@ from promptopt.project.values import (
     Value,
     Volatile,
     alternatives,
+    is_none,
 )
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def call_value(ev: Evaluator, function: Value, arguments: Arguments, place: Plac
     if isinstance(function, External):
         return _external(ev, function, arguments, place, frame)
     if isinstance(function, Alternatives):
-        values = [one for one in function.values if not (isinstance(one, Constant) and one.value is None)]
+        values = [one for one in function.values if not is_none(one)]
         values = [one for one in values if accepts(ev, one, arguments)] or values
         results = tuple(call_value(ev, one, arguments, place, frame) for one in values)
         return alternatives(function.condition, results, limit=indexing.MAX_DISPATCH)
@@ -278,7 +278,7 @@ def call_method(
 ) -> Value:
     """`base.name(...)` where base is not a namespace."""
     if isinstance(base, Alternatives):
-        values = [one for one in base.values if not (isinstance(one, Constant) and one.value is None)]
+        values = [one for one in base.values if not is_none(one)]
         results = [method_or_value(ev, one, name, arguments, place, frame) for one in values]
         return alternatives(base.condition, tuple(results)) if results else Unknown("none")
     if isinstance(base, Parameter):

@@ -28,6 +28,7 @@ from promptopt.project.values import (
     Unknown,
     Value,
     alternatives,
+    is_none,
     literal,
 )
 
@@ -298,7 +299,7 @@ def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tu
     if not initial:
         default = class_attribute(ev, instance.cls, name, None, instance)
         initial = [] if isinstance(default, (Member, Unknown)) else [default]
-    values = [v for v in (*initial, *later) if not _empty(v)] or initial or later
+    values = [v for v in (*initial, *later) if not is_none(v)] or initial or later
     value = alternatives("assigned", tuple(values)) if values else Unknown("attribute", name=name)
     return _growing(value, grows) if grows is not None else value
 
@@ -306,10 +307,6 @@ def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tu
 def _adds_items(thunk: Thunk) -> bool:
     """Whether a mutation makes a list longer; `+=` of anything but a list literal may concatenate text."""
     return thunk[3] in _GROWING or (thunk[3] == "augment+" and thunk[4][0][0] in ("seq", "comp"))
-
-
-def _empty(value: Value) -> bool:
-    return isinstance(value, Constant) and value.value is None
 
 
 def _growing(value: Value, place: Place) -> Value:

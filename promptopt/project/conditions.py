@@ -20,6 +20,7 @@ from promptopt.project.values import (
     TextValue,
     Value,
     constant_key,
+    is_none,
 )
 
 if TYPE_CHECKING:
@@ -91,9 +92,9 @@ def _compared(ev: Evaluator, test: Expression, frame: Frame, position: int) -> b
 
 
 def _equal(left: Value, right: Value) -> bool | None:
-    if isinstance(left, Constant) and left.value is None:
+    if is_none(left):
         left, right = right, left
-    if isinstance(right, Constant) and right.value is None:
+    if is_none(right):
         if isinstance(left, Constant):
             return left.value is None
         if isinstance(left, Alternatives):

@@ -10,7 +10,6 @@ from promptopt.project.frames import END, Frame
 from promptopt.project.values import (
     NONE,
     ClassValue,
-    Constant,
     Function,
     Lazy,
     MapValue,
@@ -22,6 +21,7 @@ from promptopt.project.values import (
     Unknown,
     Value,
     alternatives,
+    is_none,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _join(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
 
 
 def _blank(value: Value) -> bool:
-    return isinstance(value, Unknown) or (isinstance(value, Constant) and value.value is None)
+    return isinstance(value, Unknown) or is_none(value)
 
 
 def _stops(thunk: Thunk) -> bool:

@@ -39,6 +39,7 @@ from promptopt.project.values import (
     Value,
     Variable,
     Volatile,
+    item_values,
     literal,
 )
 from promptopt.prompt import Cause, Volatility
@@ -260,8 +261,6 @@ class Describer:
         defined = self.ev.flow(value.cls.scope).versions
         return not (scope.bases or scope.decorators or defined.keys() & {"__str__", "__repr__", "__format__"})
 
-    # Parameters
-
     def _parameter(self, value: Parameter) -> Description:
         typed = self._typed_parameter(value)
         if typed is not None:
@@ -351,7 +350,7 @@ def _unordered(value: Value) -> bool:
     if isinstance(value, MapValue):
         return bool(value.rest) or any(_unordered(one) for one in value.entries.values())
     if isinstance(value, Sequence):
-        return any(_unordered(one) for one in indexing.spread(value.items))
+        return any(_unordered(one) for one in item_values(value.items))
     if isinstance(value, Alternatives):
         return any(_unordered(one) for one in value.values)
     if isinstance(value, Derived):

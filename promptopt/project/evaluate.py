@@ -30,6 +30,7 @@ from promptopt.project.values import (
     Variable,
     Volatile,
     alternatives,
+    is_none,
     literal,
 )
 from promptopt.prompt import Volatility
@@ -81,8 +82,6 @@ class Evaluator:
             return self.evaluate(expression, self.open_frame(ref), position)
         finally:
             self.fuel, self.exhausted = before
-
-    # Scopes and frames
 
     def scope(self, ref: ScopeRef) -> Scope:
         """The facts of a scope."""
@@ -154,8 +153,6 @@ class Evaluator:
             is_cached = any(self.sources.caching_decorator(name) for name in self.decorators(ref))
             found = self._declarations[ref] = (source.kind if source is not None else None, is_cached)
         return found
-
-    # Expressions
 
     def evaluate(self, expression: Expression, frame: Frame, position: int) -> Value:
         """The value of an expression at a position of the frame's scope."""
@@ -274,7 +271,7 @@ class Evaluator:
             thunk = self.flow(writer).last(name)
             if thunk is not None:
                 values.append(self.thunk(thunk, self.open_frame(writer)))
-        known = [v for v in values if v is not NONE and not (isinstance(v, Constant) and v.value is None)]
+        known = [v for v in values if not is_none(v)]
         return objects.settled(self, alternatives("global", tuple(known)) if known else value)
 
     def thunk(self, thunk: Thunk, frame: Frame) -> Value:

@@ -12,9 +12,14 @@ through the statements in source order, so an environment is a single number.
 `each iterable position`              element of an iteration
 `mutate old steps op operands position span`   `old` with something added or set inside it
 `loophead before after loop`          seen inside a loop: `before`, and what earlier rounds made of it
-`loopexit before after loop`          seen after a loop
+`loopexit before after loop head`     seen after a loop whose body sees `head`
 `enter expression position`           `with` target
-`import binding`, `def scope`, `class scope`, `caught`, `unset`, `free name`
+`import binding`, `def scope`, `class scope`
+`free name`                           of an enclosing scope
+`none`                                `return` without a value
+`caught`                              bound by an `except` clause or a pattern
+`unset`                               not bound on this path
+`stop`                                this path raises or leaves the loop
 ====================================  ==========================================================
 """
 
@@ -25,7 +30,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from promptopt.project.targets import MUTATORS, assigned_names, path_of, popped, root_and_steps
+from promptopt.project.targets import MUTATORS, assigned_names, last_name, path_of, popped, root_and_steps
 from promptopt.readers.facts import Expression, Scope, Statement
 
 Thunk: TypeAlias = Any
@@ -242,8 +247,6 @@ class _Walker:
                 joined = joined if thunk is joined else ("join", test, position, thunk, joined)
             self.define(name, joined)
 
-    # Statements; each returns the outcome thunk.
-
     def assign(self, statement: Statement, _depth: int) -> Thunk:
         value = ("expr", statement[6], self.position)
         self.touch(statement[6])
@@ -293,7 +296,7 @@ class _Walker:
             start, end, function, arguments, _keywords = self.scope.calls[expression[3]]
             if function[0] == "attr" and function[4] in MUTATORS:
                 self.mutate(function[3], function[4], (expression, *arguments), (start, end))
-            elif function[0] in ("attr", "name") and arguments and _last(function) == "shuffle":
+            elif function[0] in ("attr", "name") and arguments and last_name(function) == "shuffle":
                 self.mutate(arguments[0], "shuffle", (expression,), (start, end))
         return None
 
@@ -487,11 +490,6 @@ def _with_rest(statement: Statement, left: list[Statement]) -> tuple[Statement, 
 
 def _leaves_round(body: tuple[Statement, ...]) -> bool:
     return bool(body) and body[-1][0] == "stop" and body[-1][5] != "raise"
-
-
-def _last(function: Expression) -> str:
-    name: str = function[4] if function[0] == "attr" else function[3]
-    return name
 
 
 def _expression_of(path: str, statement: Statement) -> Expression:

@@ -10,7 +10,6 @@ from promptopt.project import strings
 from promptopt.project.iteration import element, known_items
 from promptopt.project.members import named_member, narrowed
 from promptopt.project.values import (
-    AgainItems,
     Alternatives,
     ClassValue,
     Derived,
@@ -148,17 +147,3 @@ def union(ev: Evaluator, left: Value, right: Value, place: Place) -> Value:
 
 def _steps(value: Value) -> tuple[Value, ...]:
     return value.steps if isinstance(value, Pipe) else (value,)
-
-
-def spread(items: tuple[Item, ...]) -> list[Value]:
-    """All values among items, whatever run or repetition they stand in."""
-    values: list[Value] = []
-    for one in items:
-        if isinstance(one, EitherItems):
-            for run in one.alternatives:
-                values += spread(run)
-        elif isinstance(one, AgainItems):
-            values += [one.over, *spread(one.items)]
-        else:
-            values.append(one.value if isinstance(one, Splice) else one)
-    return values

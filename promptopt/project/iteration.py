@@ -30,6 +30,9 @@ from promptopt.project.values import (
     Value,
     Volatile,
     alternatives,
+    constant_key,
+    is_none,
+    item_values,
     literal,
 )
 
@@ -55,7 +58,7 @@ def spliced(value: Value, place: Place | None) -> Items:
         return value.items if value.order is None else (Splice(value, place),)
     if isinstance(value, MapValue) and not value.rest:
         return tuple(literal(key) if isinstance(key, str) else Constant(key) for key in value.entries)
-    if isinstance(value, Constant) and value.value is None:
+    if is_none(value):
         return ()
     if isinstance(value, Alternatives):
         return (EitherItems(value.condition, tuple(spliced(one, place) for one in value.values)),)
@@ -140,31 +143,22 @@ def comprehension(ev: Evaluator, e: Expression, frame: Frame, position: int) -> 
     _, _, _, kind, body, key, generators = e
     items, order = _generate(ev, (body, key), generators, frame, position)
     if kind == "dict":
-        pairs = [item for item in items if isinstance(item, Sequence)]
-        entries = {}
-        if len(pairs) == len(items):
-            for pair in pairs:
-                name = ev.world.key(pair.items[0])
-                if name is ...:
-                    return MapValue({}, (Derived("dict", tuple(_values(items))),), ev.place(e, frame))
-                entries[name] = pair.items[1]
-            return MapValue(entries, (), ev.place(e, frame))  # type: ignore[arg-type]  # pairs hold Values only
-        return MapValue({}, (Derived("dict", tuple(_values(items))),), ev.place(e, frame))
+        return _mapped(items, ev.place(e, frame))
     if kind == "set" and order is None and (len(items) > 1 or not all(isinstance(i, Value) for i in items)):
         order = ev.volatile("set-order", ev.place(e, frame), frame)
     return Sequence("set" if kind == "set" else "list", items, order, ev.place(e, frame))
 
 
-def _values(items: Items) -> list[Value]:
-    result = []
-    for item in items:
-        if isinstance(item, AgainItems):
-            result += [item.over, *_values(item.items)]
-        elif isinstance(item, EitherItems):
-            result += [value for run in item.alternatives for value in _values(run)]
-        else:
-            result.append(item.value if isinstance(item, Splice) else item)
-    return result
+def _mapped(items: Items, place: Place) -> MapValue:
+    """A mapping of pairs; one entry for all of them where they or their keys are not known."""
+    entries: dict[object, Value] = {}
+    for pair in items:
+        key, value = pair.items if isinstance(pair, Sequence) else (None, None)
+        name = constant_key(key) if isinstance(key, Value) else ...
+        if name is ... or not isinstance(value, Value):
+            return MapValue({}, (Derived("dict", tuple(item_values(items))),), place)
+        entries[name] = value
+    return MapValue(entries, (), place)
 
 
 def _generate(

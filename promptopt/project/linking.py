@@ -226,8 +226,6 @@ class _Linker:
             instance = Instance(owner.cls, self.callers.arguments(site, frame), site.place, at_import)
             yield replace(chain, receiver=instance, made=site)
 
-    # The model
-
     def _build(self, site: Site, slots: Slots, chain: _Chain, hooked: tuple[Value, ...]) -> Prompt:
         places = (site.place, *(hop.place for hop in chain.hops))
         builder = MessageBuilder(self.ev, self.describer, site.sdk, places)

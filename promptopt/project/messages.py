@@ -40,6 +40,7 @@ from promptopt.project.values import (
     Unknown,
     Value,
     Volatile,
+    is_none,
     plain,
 )
 from promptopt.prompt import (
@@ -84,8 +85,6 @@ class MessageBuilder:
         self.describer = describer
         self.markers = sdk.markers or ("cache_control",)
         self.places = places
-
-    # Parts
 
     def parts(self, value: Value, place: Place | None = None) -> Parts:
         """A value as text."""
@@ -153,8 +152,6 @@ class MessageBuilder:
             for place in self.places
         )
 
-    # Content
-
     def blocks(self, content: Value, place: Place | None) -> tuple[Block, ...]:
         """A message's content: one text, or a list of blocks."""
         if isinstance(content, Sequence):
@@ -163,7 +160,7 @@ class MessageBuilder:
             return self._block_items(content)
         if isinstance(content, CallResult) and self.ev.sdks.block(content.dotted) is not None:
             return self._block_items(content)
-        if isinstance(content, Constant) and content.value is None:
+        if is_none(content):
             return ()
         if isinstance(content, Alternatives) and any(isinstance(one, (Sequence, MapValue)) for one in content.values):
             return max((self.blocks(one, place) for one in content.values), key=_block_weight)
@@ -217,8 +214,6 @@ class MessageBuilder:
         place = _place(value) or block.place
         return CacheMarker(ttl, location(place) if place is not None else None)
 
-    # Messages
-
     def conversation(self, value: Value | None) -> tuple[Message | History, ...]:
         """The value of a slot that takes nothing but a list of messages."""
         if isinstance(value, _OPAQUE):
@@ -227,7 +222,7 @@ class MessageBuilder:
 
     def messages(self, value: Value | None, role: str = "user") -> tuple[Message | History, ...]:
         """A slot's value as messages; text stands for one message of `role`."""
-        if value is None or (isinstance(value, Constant) and value.value is None):
+        if value is None or is_none(value):
             return ()
         if isinstance(value, Sequence):
             return self._items(value.items, role)
@@ -404,11 +399,9 @@ class MessageBuilder:
                 return True
         return False
 
-    # Tools
-
     def tools(self, value: Value | None) -> ToolList | None:
         """A slot of tool definitions."""
-        if value is None or (isinstance(value, Constant) and value.value is None):
+        if value is None or is_none(value):
             return None
         if isinstance(value, Alternatives):
             built = [self.tools(one) for one in value.values]

@@ -107,9 +107,6 @@ def _get_unknown(ev: Evaluator, base: Value, arguments: Arguments, place: Place)
     return found if default is NONE else alternatives(ev.text(place), (found, default))
 
 
-# Texts
-
-
 def _format(ev: Evaluator, base: TextValue, arguments: Arguments, place: Place) -> Value:
     values: dict[str, Value] = {}
     places: dict[str, Place | None] = {}
@@ -217,9 +214,6 @@ _TEXT: Final[dict[str, Callable[[Evaluator, TextValue, Arguments, Place], Value]
     "encode": _encode,
     "decode": _encode,
 }
-
-
-# Mappings
 
 
 def _get(ev: Evaluator, base: MapValue, arguments: Arguments, place: Place) -> Value:

@@ -221,8 +221,6 @@ class Requests:
         wanted = {str(one).partition(".")[0] for one in (*shape.messages, *shape.system, *shape.input)}
         return found if passed & wanted or None in passed else None
 
-    # Slots
-
     def slots(self, site: Site, frame: Frame) -> Slots:
         """The values of a site's slots in a frame of its scope."""
         ev = self.ev

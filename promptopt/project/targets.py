@@ -24,6 +24,12 @@ def path_of(expression: Expression) -> str | None:
     return ".".join(reversed(names))
 
 
+def last_name(expression: Expression) -> str:
+    """`c` of `a.b.c`; the name itself of a plain one."""
+    name: str = expression[4] if expression[0] == "attr" else expression[3]
+    return name
+
+
 def root_and_steps(expression: Expression) -> tuple[str | None, Expression, tuple[Expression, ...]]:
     """Split `a.b[0]["k"]` into the path `a.b`, its expression and the keys `0`, `"k"`."""
     steps: list[Expression] = []

@@ -197,7 +197,7 @@ class Alternatives(Value):
 
     def reached(self, take: Callable[[Value], Value]) -> Value:
         """A member or an item of whichever value it is; None has none, so it is not what was asked."""
-        values = tuple(take(one) for one in self.values if not (isinstance(one, Constant) and one.value is None))
+        values = tuple(take(one) for one in self.values if not is_none(one))
         return alternatives(self.condition, values) if values else NONE
 
 
@@ -382,6 +382,24 @@ def constant_key(value: Value) -> Any:
         return value.value
     text = plain(value)
     return ... if text is None else text
+
+
+def item_values(items: Items) -> list[Value]:
+    """All values among items, whatever run or repetition they stand in."""
+    values: list[Value] = []
+    for one in items:
+        if isinstance(one, EitherItems):
+            values += [value for run in one.alternatives for value in item_values(run)]
+        elif isinstance(one, AgainItems):
+            values += [one.over, *item_values(one.items)]
+        else:
+            values.append(one.value if isinstance(one, Splice) else one)
+    return values
+
+
+def is_none(value: object) -> bool:
+    """Whether a value is known to be None."""
+    return isinstance(value, Constant) and value.value is None
 
 
 MAX_OBJECTS: Final = 40

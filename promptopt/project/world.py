@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptopt.project import calls, classes
 from promptopt.project.frames import END
 from promptopt.project.imports import ImportIndex
-from promptopt.project.targets import MUTATORS, root_and_steps
+from promptopt.project.targets import assigned_names
 from promptopt.project.values import (
     EMPTY_ARGUMENTS,
     Arguments,
@@ -29,7 +29,6 @@ from promptopt.project.values import (
     ScopeRef,
     Unknown,
     Value,
-    constant_key,
     literal,
     plain,
 )
@@ -37,14 +36,12 @@ from promptopt.project.values import (
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
     from promptopt.project.frames import Frame
-    from promptopt.readers.facts import Expression, Module, Scope, Statement
+    from promptopt.readers.facts import Expression, Module, Scope
     from promptopt.sdks.catalogue import SdkCatalogue
     from promptopt.sdks.schema import Argument
     from promptopt.source import SourceFile
     from promptopt.sources.catalogue import SourceCatalogue
     from promptopt.sources.schema import Source
-
-"""A position after every statement."""
 
 _ANNOTATION: Final = re.compile(r"[A-Za-z_][\w.]*")
 _WRAPPERS: Final = frozenset({"Optional", "Union", "Annotated", "None", "type", "Type", "typing", "str", "int", "Any"})
@@ -165,8 +162,6 @@ class World:
                 return True
         return False
 
-    # Helpers of the evaluator
-
     def segments(self, origin: Place, reader: Callable[[str, Expression], Segments]) -> Segments:
         """The map of a literal's characters to its source, read once."""
         found = self._segments.get(origin)
@@ -178,10 +173,6 @@ class World:
                 found = ((0, origin.end - origin.start, origin.start, origin.end),)
             self._segments[origin] = found
         return found
-
-    def key(self, value: Any) -> Any:
-        """A value as mapping key; `...` where it is not constant."""
-        return constant_key(value) if isinstance(value, Value) else ...
 
     def call(self, function: Value, receiver: Value | None, ev: Evaluator) -> Value:
         """Call without arguments; `receiver` binds a plain function (a property)."""
@@ -263,8 +254,6 @@ class World:
         client = self.sdks.client(value.dotted)
         return self.sdks.template(value.dotted) is not None or (client is not None and client[1].runnable)
 
-    # Classes
-
     def fields(self, cls: ClassValue, ev: Evaluator) -> list[str]:
         """Annotated fields of a class in the order of a generated constructor."""
         names: dict[str, None] = {}
@@ -341,53 +330,6 @@ class World:
 
 
 def _written_paths(scope: Scope, prefix: str) -> list[str]:
-    """Dotted paths below `prefix` that a function's statements assign or mutate."""
-    paths: dict[str, None] = {}
-    for statement in _statements(scope.body):
-        for target in _assigned(statement, scope):
-            path, _, _ = root_and_steps(target)
-            if path is not None and path.startswith(prefix) and path.count(".") == 1:
-                paths[path] = None
-    return list(paths)
-
-
-def _assigned(statement: Statement, scope: Scope) -> list[Expression]:
-    tag = statement[0]
-    if tag == "assign":
-        return [one for target in statement[5] for one in (target[4] if target[0] == "seq" else (target,))]
-    if tag in ("annotated", "augmented", "for"):
-        return [statement[5]]
-    if tag == "with":
-        return [target for _, target in statement[5] if target is not None]
-    if tag == "expression":
-        expression = statement[5]
-        while expression[0] == "await":
-            expression = expression[3]
-        if expression[0] == "call":
-            function = scope.calls[expression[3]][2]
-            if function[0] == "attr" and function[4] in MUTATORS:
-                return [function[3]]
-    return []
-
-
-def _statements(body: tuple[Statement, ...]) -> Iterable[Statement]:
-    stack = list(reversed(body))
-    while stack:
-        statement = stack.pop()
-        yield statement
-        for part in nested(statement):
-            stack.extend(reversed(part))
-
-
-def nested(statement: Statement) -> list[tuple[Statement, ...]]:
-    """The blocks inside a statement."""
-    tag = statement[0]
-    if tag in ("if", "while"):
-        return [statement[6], statement[7]]
-    if tag == "for":
-        return [statement[7], statement[8]]
-    if tag == "try":
-        return [statement[5], *(handler[1] for handler in statement[6]), statement[7], statement[8]]
-    if tag == "with":
-        return [statement[6]]
-    return [case[1] for case in statement[6]] if tag == "match" else []
+    """Dotted paths of one step below `prefix` that a function's statements assign or mutate."""
+    names = assigned_names(scope.body, scope.calls)
+    return [name for name in names if name.startswith(prefix) and name.count(".") == 1]

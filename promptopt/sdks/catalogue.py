@@ -14,7 +14,7 @@ from datetime import date
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from promptopt.sdks.decoding import DecodingError, decode
 from promptopt.sdks.schema import (
@@ -27,6 +27,7 @@ from promptopt.sdks.schema import (
     Sdk,
     TemplateShape,
 )
+from promptopt.symbols import Symbol, SymbolIndex, index_parsed, parse_symbol
 
 Shape = TypeVar("Shape")
 
@@ -41,32 +42,6 @@ class SdkDataError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry(Generic[Shape]):
-    root: str
-    suffix: tuple[str, ...]
-    sdk: Sdk
-    shape: Shape
-
-    def fits(self, parts: list[str]) -> bool:
-        size = len(self.suffix)
-        return len(parts) > size and tuple(parts[-size:]) == self.suffix and root_fits(self.root, parts[0])
-
-
-@dataclass(frozen=True, slots=True)
-class _SymbolIndex(Generic[Shape]):
-    """Symbol patterns by the last component of their suffix, longest suffix first."""
-
-    entries: dict[str, list[_Entry[Shape]]]
-
-    def find(self, dotted: str) -> tuple[Sdk, Shape] | None:
-        entries = self.entries.get(dotted[dotted.rfind(".") + 1 :])
-        if entries is None:
-            return None
-        parts = dotted.split(".")
-        return next(((e.sdk, e.shape) for e in entries if e.fits(parts)), None)
-
-
-@dataclass(frozen=True, slots=True)
 class SdkCatalogue:
     """All SDK files; a name is dotted and resolved (`openai.AsyncOpenAI`), an answer None or a pair.
 
@@ -77,17 +52,17 @@ class SdkCatalogue:
     sdks: tuple[Sdk, ...]
     packages: tuple[str, ...]
     method_names: frozenset[str]
-    _clients: _SymbolIndex[ClientShape]
-    _annotations: _SymbolIndex[ClientShape]
-    _functions: _SymbolIndex[CallShape]
-    _constructors: _SymbolIndex[CallShape]
-    _messages: _SymbolIndex[MessageShape]
-    _blocks: _SymbolIndex[BlockShape]
-    _templates: _SymbolIndex[TemplateShape]
-    _hooks: _SymbolIndex[HookShape]
-    _constants: _SymbolIndex[str]
+    _clients: SymbolIndex[tuple[Sdk, ClientShape]]
+    _annotations: SymbolIndex[tuple[Sdk, ClientShape]]
+    _functions: SymbolIndex[tuple[Sdk, CallShape]]
+    _constructors: SymbolIndex[tuple[Sdk, CallShape]]
+    _messages: SymbolIndex[tuple[Sdk, MessageShape]]
+    _blocks: SymbolIndex[tuple[Sdk, BlockShape]]
+    _templates: SymbolIndex[tuple[Sdk, TemplateShape]]
+    _hooks: SymbolIndex[tuple[Sdk, HookShape]]
+    _constants: SymbolIndex[tuple[Sdk, str]]
     _methods: dict[tuple[str, str], tuple[Sdk, CallShape]]
-    _unmistakable: dict[str, list[_Entry[CallShape]]]
+    _unmistakable: SymbolIndex[tuple[Sdk, CallShape]]
     _owners: dict[ClientShape, Sdk]
 
     def client(self, dotted: str) -> tuple[Sdk, ClientShape] | None:
@@ -137,10 +112,10 @@ class SdkCatalogue:
         Only the shape is certain: the receiver may be any compatible client, so the provider and
         what it caches stay unknown.
         """
-        for entry in self._unmistakable.get(path[path.rfind(".") + 1 :], ()):
-            parts = _without(path, entry.sdk.transparent).split(".")
-            if tuple(parts[-len(entry.suffix) :]) == entry.suffix:
-                return entry.sdk, entry.shape
+        for symbol, (sdk, shape) in self._unmistakable.entries.get(path[path.rfind(".") + 1 :], ()):
+            parts = _without(path, sdk.transparent).split(".")
+            if tuple(parts[-len(symbol.suffix) :]) == symbol.suffix:
+                return sdk, shape
         return None
 
 
@@ -148,11 +123,6 @@ def _without(path: str, transparent: tuple[str, ...]) -> str:
     if not any(name in path for name in transparent):
         return path
     return ".".join(part for part in path.split(".") if part not in transparent)
-
-
-def root_fits(glob: str, root: str) -> bool:
-    """Whether the first component of a dotted name fits a root glob (`openai`, `langchain*`)."""
-    return root.startswith(glob[:-1]) if glob.endswith("*") else root == glob
 
 
 @cache
@@ -208,28 +178,22 @@ def build_catalogue(sdks: Iterable[Sdk]) -> SdkCatalogue:
         _methods=_methods(sdks),
         _unmistakable=_index(
             "unmistakable", ((f"*:{path}", sdk, c) for sdk in sdks for c in sdk.calls for path in c.unmistakable)
-        ).entries,
+        ),
         _owners={client: sdk for sdk in sdks for client in sdk.clients},
     )
 
 
-def _index(kind: str, claims: _Claims[Shape]) -> _SymbolIndex[Shape]:
-    entries: dict[str, list[_Entry[Shape]]] = {}
-    for symbol, sdk, shape in claims:
-        root, _, path = symbol.partition(":")
-        entry = _Entry(root, tuple(path.split(".")), sdk, shape)
-        rivals = entries.setdefault(entry.suffix[-1], [])
-        for rival in rivals:
-            if rival.suffix == entry.suffix and _globs_overlap(rival.root, root):
-                raise SdkDataError(f"{sdk.name}: {kind}: {symbol} is claimed already by {rival.sdk.name}")
-        rivals.append(entry)
-    for rivals in entries.values():
-        rivals.sort(key=lambda entry: -len(entry.suffix))
-    return _SymbolIndex(entries)
-
-
-def _globs_overlap(one: str, other: str) -> bool:
-    return root_fits(one, other.rstrip("*")) or root_fits(other, one.rstrip("*"))
+def _index(kind: str, claims: _Claims[Shape]) -> SymbolIndex[tuple[Sdk, Shape]]:
+    rows = [(parse_symbol(pattern), (sdk, shape)) for pattern, sdk, shape in claims]
+    claimed: dict[tuple[str, ...], list[tuple[Symbol, Sdk]]] = {}
+    for symbol, (sdk, _) in rows:
+        rivals = claimed.setdefault(symbol.suffix, [])
+        for rival, owner in rivals:
+            if rival.overlaps(symbol):
+                name = f"{symbol.root}:{'.'.join(symbol.suffix)}"
+                raise SdkDataError(f"{sdk.name}: {kind}: {name} is claimed already by {owner.name}")
+        rivals.append((symbol, sdk))
+    return index_parsed(rows)
 
 
 def _methods(sdks: tuple[Sdk, ...]) -> dict[tuple[str, str], tuple[Sdk, CallShape]]:

@@ -17,7 +17,7 @@ from promptopt.errors import ConfigError
 from promptopt.sources.directives import Resolution, strftime_resolution, token_resolution
 from promptopt.sources.loading import SourceDataError, read_all
 from promptopt.sources.schema import Narrowing, Source, SourceData
-from promptopt.sources.symbols import SymbolIndex, index_symbols
+from promptopt.symbols import SymbolIndex, index_symbols
 
 _SEPARATORS: Final = re.compile(r"[\s_$@-]+")
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")

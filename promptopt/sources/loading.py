@@ -14,7 +14,7 @@ from typing import Final
 from promptopt.prompt import Volatility
 from promptopt.sdks.decoding import DecodingError, decode
 from promptopt.sources.schema import Source, SourceData
-from promptopt.sources.symbols import parse_symbol
+from promptopt.symbols import parse_symbol
 
 _LEVELS: Final = {level.name.lower(): level for level in Volatility if level is not Volatility.UNKNOWN}
 _KIND: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -11,9 +11,10 @@ from importlib import resources
 import pytest
 
 from promptopt.sdks import load_catalogue
-from promptopt.sdks.catalogue import read_sdk, root_fits
+from promptopt.sdks.catalogue import read_sdk
 from promptopt.sdks.schema import Argument, CallShape, Sdk
 from promptopt.sources import load_sources
+from promptopt.symbols import root_fits
 
 FILES = sorted(file.name for file in resources.files("promptopt.sdks").iterdir() if file.name.endswith(".toml"))
 SDKS = [read_sdk(resources.files("promptopt.sdks") / name) for name in FILES]

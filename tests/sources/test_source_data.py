@@ -16,7 +16,7 @@ from promptopt.sources import SourceDataError, load_sources
 from promptopt.sources.catalogue import build_catalogue
 from promptopt.sources.loading import read_all, read_file
 from promptopt.sources.schema import SourceData
-from promptopt.sources.symbols import parse_symbol
+from promptopt.symbols import parse_symbol
 
 NEWER: Final = {
     "pathlib:walk": (3, 12),
@@ -67,11 +67,11 @@ def _resolves(pattern: str) -> bool:
         owner: object = builtins
     elif symbol.root == "pathlib":
         owner = importlib.import_module("pathlib")
-        owner = owner if hasattr(owner, symbol.suffix) else Path
+        owner = owner if hasattr(owner, symbol.suffix[0]) else Path
     else:
         owner = importlib.import_module(symbol.root)
     walked = symbol.root
-    for component in symbol.suffix.split("."):
+    for component in symbol.suffix:
         walked = f"{walked}.{component}"
         if not hasattr(owner, component):
             try:

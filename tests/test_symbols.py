@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptopt.sources.symbols import Symbol, index_symbols, parse_symbol
+from promptopt.symbols import Symbol, index_symbols, parse_symbol
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_of_two_indexes_the_first_comes_first() -> None:
 
 def test_patterns_are_parsed() -> None:
     """Root, suffix and the greatest number of positional arguments."""
-    assert parse_symbol("time:ctime/0") == Symbol("time", "ctime", 0)
-    assert parse_symbol("langchain*:a.B") == Symbol("langchain*", "a.B", None)
+    assert parse_symbol("time:ctime/0") == Symbol("time", ("ctime",), 0)
+    assert parse_symbol("langchain*:a.B") == Symbol("langchain*", ("a", "B"), None)
 
 
 @pytest.mark.parametrize("pattern", ["", "time", "time:", ":ctime", "time:ctime/", "time:ctime/x", "a.b:c", "a:b.*.c"])
@@ -76,3 +76,19 @@ def test_anything_else_is_refused(pattern: str) -> None:
     """The message shows the form that is expected."""
     with pytest.raises(ValueError, match=r"is not a symbol such as datetime:datetime\.now"):
         parse_symbol(pattern)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("openai:Client", "openai:Client", True),
+        ("langchain*:Chat", "langchain_openai:Chat", True),
+        ("langchain_openai:Chat", "langchain*:Chat", True),
+        ("*:Chat", "openai:Chat", True),
+        ("openai:Client", "anthropic:Client", False),
+        ("openai:types.Client", "openai:Client", False),
+    ],
+)
+def test_patterns_overlap_where_one_name_may_fit_both(one: str, other: str, *, expected: bool) -> None:
+    """Of suffixes that differ in length the longer one decides, so those do not overlap."""
+    assert parse_symbol(one).overlaps(parse_symbol(other)) is expected
