@@ -82,6 +82,10 @@ class Callers:
         self._sites: dict[ScopeRef, tuple[CallSite, ...]] = {}
         self._passing: dict[tuple[ScopeRef, str, ScopeRef, int], Value | None] = {}
 
+    def forget(self) -> None:
+        """Drop what callers were found to pass; who calls whom stays known."""
+        self._passing.clear()
+
     def of(self, ref: ScopeRef) -> tuple[CallSite, ...]:
         """Call sites of a function; of a constructor, the places that make objects of its class."""
         found = self._sites.get(ref)

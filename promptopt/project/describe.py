@@ -82,6 +82,10 @@ class Describer:
         self._hops = 0
         self._cuts = 0
 
+    def forget(self) -> None:
+        """Drop what is known of values."""
+        self._memo.clear()
+
     def of(self, value: Value) -> Description:
         """Volatility and causes, the most volatile first."""
         key = (value.scope, value.name) if isinstance(value, Parameter) else id(value)

@@ -34,6 +34,7 @@ from promptopt.project.values import (
     literal,
 )
 from promptopt.prompt import Volatility
+from promptopt.readers.packing import release
 from promptopt.readers.python import literal_segments
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Evaluator:
         self.depth = 0
         self.exhausted = False
         self.bounds_hit = 0
+        self.spent = 0
+        self._given = FUEL
         self._flows: dict[ScopeRef, Flow] = {}
         self._open: dict[ScopeRef, Frame] = {}
         self._declarations: dict[ScopeRef, tuple[str | None, bool]] = {}
@@ -71,8 +74,25 @@ class Evaluator:
 
     def refuel(self, amount: int = FUEL) -> None:
         """Start the work for another request."""
-        self.fuel = amount
+        self.spent += max(self._given - self.fuel, 0)
+        self.fuel = self._given = amount
         self.exhausted = False
+
+    def forget(self) -> None:
+        """Drop all values, frames and unpacked facts.
+
+        Memos go by the identity of facts: frames that somebody still holds start anew.
+        """
+        self.spent = 0
+        for frame in self._open.values():
+            frame.memo.clear()
+        self._open.clear()
+        self._flows.clear()
+        for module in self.world.modules.values():
+            release(module)
+        self._selves.clear()
+        self.instance_frames.clear()
+        self.instances.clear()
 
     def apart(self, fuel: int, expression: Expression, ref: ScopeRef, position: int) -> Value:
         """The value of an expression in an open frame, with fuel of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import posixpath
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -48,6 +49,9 @@ MAX_CHAIN: Final = 7
 MAX_PROMPTS: Final = 60
 """Prompts of one request site."""
 
+KEPT_STEPS: Final = 150_000
+"""Evaluation steps whose values are kept in memory at most."""
+
 SITE_STEPS: Final = 40_000
 """Evaluation steps for all prompts of one request site; callers that are left then are not followed."""
 
@@ -92,8 +96,18 @@ def link(
     """
     options = options or LinkOptions()
     world = World(modules, files, sdks, sources, options.read_text, options.paths, options.roots)
-    with _deep_recursion(), garbage_collection_paused():
+    with _deep_recursion(), garbage_collection_paused(), _facts_set_aside():
         return _Linker(world).run()
+
+
+@contextmanager
+def _facts_set_aside() -> Iterator[None]:
+    """Keep collections, which free values that refer to each other, from walking through all facts."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager
@@ -136,8 +150,9 @@ class _Linker:
         hooked = hooks.find(self.ev)
         seen: set[Hashable] = set()
         found: dict[Place, list[Prompt]] = {}
-        sites = list(self.requests.sites())
+        sites = [site for site in self.requests.sites() if self._has_room()]
         for site in sorted(sites, key=self._adapts):
+            self._has_room()
             self.ev.refuel()
             found[site.place] = list(self._prompts(site, hooked.get(site.place, ())))
         for site in sites:
@@ -148,6 +163,15 @@ class _Linker:
                     prompts.append(self._name(prompt))
         prompts.extend(self._name(prompt) for prompt in hooks.prompts(self.ev, self.describer))
         return Linked(tuple(prompts), tuple(calls.values()), self.ev.bounds_hit)
+
+    def _has_room(self) -> bool:
+        """Between two sites: forget values when there are many, so that memory stays bounded."""
+        if self.ev.spent > KEPT_STEPS:
+            self.ev.forget()
+            self.describer.forget()
+            self.callers.forget()
+            gc.collect()
+        return True
 
     def _adapts(self, site: Site) -> bool:
         """Whether a request site changes what its function is given: those that do not come first."""

@@ -7,6 +7,7 @@ the memory that their bytes take.
 from __future__ import annotations
 
 import marshal
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any, Final
 
@@ -29,6 +30,19 @@ class PackedScope(Scope):
         for part, value in zip(_PACKED, marshal.loads(self.packed), strict=True):  # noqa: S302 (our own dump)
             setattr(self, part, value)
         return getattr(self, name)
+
+    def release(self) -> None:
+        """Give the unpacked parts back; they unpack again when they are asked for."""
+        with suppress(AttributeError):
+            for name in _PACKED:
+                delattr(self, name)
+
+
+def release(module: Module) -> None:
+    """Release all scopes of a module."""
+    for scope in module.scopes:
+        if isinstance(scope, PackedScope):
+            scope.release()
 
 
 def pack(module: Module) -> Module:
