@@ -27,6 +27,7 @@ from promptopt.project.values import (
     Splice,
     Unknown,
     Value,
+    Volatile,
     alternatives,
     is_none,
     literal,
@@ -295,13 +296,20 @@ def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tu
         if is_init:
             initial.append(ev.thunk(thunks[-1], method_frame(ev, instance, ref)))
         elif assigned:
-            later.append(objects.settled(ev, ev.thunk(assigned[-1], method_frame(ev, instance, ref))))
+            value = objects.settled(ev, ev.thunk(assigned[-1], method_frame(ev, instance, ref)))
+            later.append(_kept_answer(value, name))
     if not initial:
         default = class_attribute(ev, instance.cls, name, None, instance)
         initial = [] if isinstance(default, (Member, Unknown)) else [default]
     values = [v for v in (*initial, *later) if not is_none(v)] or initial or later
     value = alternatives("assigned", tuple(values)) if values else Unknown("attribute", name=name)
     return _growing(value, grows) if grows is not None else value
+
+
+def _kept_answer(value: Value, name: str) -> Value:
+    """What another method has stored: an answer of a model that is kept may serve many requests."""
+    is_answer = isinstance(value, Volatile) and value.kind == "model-output"
+    return Unknown("kept", name=name) if is_answer else value
 
 
 def _adds_items(thunk: Thunk) -> bool:

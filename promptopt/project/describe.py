@@ -228,8 +228,8 @@ class Describer:
             return (Volatility.CALL, calls) if calls else UNKNOWN
         if isinstance(value.base, (External, Instance, CallResult, Function, ClassValue)):
             return UNKNOWN
-        if isinstance(value.base, Grown) and value.how in ("element", "item"):
-            # the list grows, its elements stay as they are
+        if isinstance(value.base, (Grown, Sequence)) and value.how in ("element", "item"):
+            # a list may grow while its elements stay as they are, and which of them this is was not found out
             return UNKNOWN
         if isinstance(value.base, Parameter) and value.name and value.how in ("attribute", "item"):
             return self._part_of_parameter(value, value.base)

@@ -9,12 +9,14 @@ from promptopt.project.values import (
     Again,
     AgainItems,
     Alternatives,
+    CallResult,
     Constant,
     Derived,
     Either,
     EitherItems,
     Grown,
     Hole,
+    Instance,
     Item,
     Items,
     MapValue,
@@ -48,6 +50,9 @@ MAX_UNROLLED: Final = 40
 MAX_RUNS: Final = 6
 """Lists that a list with choices is taken apart into."""
 
+_RECORDS: Final = (MapValue, CallResult, Instance)
+"""Elements that are told apart by what they hold, such as messages by their role: one of them is not any of them."""
+
 MAX_ADDED: Final = 200
 """Items or pieces that a loop computed element by element may add."""
 
@@ -78,11 +83,11 @@ def known_items(value: Value) -> list[Value] | None:
 def element(ev: Evaluator, value: Value, place: Place | None) -> Value:
     """One element of an iteration over `value`."""
     items = known_items(value)
-    if items:
+    if items and not any(isinstance(item, _RECORDS) for item in items):
         return alternatives("element", tuple(items), limit=12)
     if isinstance(value, Sequence):
         found = [item for item in _flat(value.items) if isinstance(item, Value)]
-        if found and value.order is None and len(found) <= 6:
+        if found and value.order is None and len(found) <= 6 and not any(isinstance(one, _RECORDS) for one in found):
             return alternatives("element", tuple(found))
     if isinstance(value, Volatile):
         return value

@@ -34,6 +34,8 @@ from promptopt.project.values import (
     plain_options,
 )
 
+from promptopt.prompt import Volatility
+
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
     from promptopt.project.frames import Frame
@@ -331,6 +333,14 @@ def _joined_path(site: _Site) -> Value:
     return Derived("path", tuple(known), site.place)
 
 
+def _number(site: _Site) -> Value:
+    """A number read from a text is a setting more often than what a person says."""
+    given = site.given(0)
+    if isinstance(given, Volatile) and given.volatility is Volatility.CALL:
+        return given
+    return Unknown("number", place=site.place)
+
+
 def _kept(site: _Site) -> Value:
     """The call itself: methods and `next` look into it."""
     return CallResult(site.dotted, site.arguments, site.place)
@@ -383,6 +393,8 @@ _FUNCTIONS: Final[dict[str, Callable[[_Site], Value]]] = {
     "importlib.import_module": _import_module,
     "builtins.format": _format,
     "builtins.next": _next,
+    "builtins.int": _number,
+    "builtins.float": _number,
     "pathlib.Path": _kept,
     "pathlib.PurePath": _kept,
     "itertools.count": _kept,

@@ -252,7 +252,8 @@ class _Linker:
 
     def _build(self, site: Site, slots: Slots, chain: _Chain, hooked: tuple[Value, ...]) -> Prompt:
         places = (site.place, *(hop.place for hop in chain.hops))
-        builder = MessageBuilder(self.ev, self.describer, site.sdk, places)
+        made_once = site.shape.history == "agent"
+        builder = MessageBuilder(self.ev, self.describer, site.sdk, places, made_once=made_once)
         messages: list[Message | History] = []
         for value in slots.system:
             messages.extend(builder.system(value))

@@ -78,13 +78,14 @@ _MAX_TOOL_TEXT: Final = 200
 
 class MessageBuilder:
     """Builds the model's values for one request of an SDK; `places` are the request's call and the calls that
-    lead to it."""
+    lead to it, `made_once` says that its instructions are made with the object that keeps the conversation."""
 
-    def __init__(self, ev: Evaluator, describer: Describer, sdk: Sdk, places: tuple[Place, ...] = ()) -> None:
+    def __init__(self, ev: Evaluator, describer: Describer, sdk: Sdk, places: tuple[Place, ...] = (), *, made_once: bool = False) -> None:
         self.ev = ev
         self.describer = describer
         self.markers = sdk.markers or ("cache_control",)
         self.places = places
+        self.made_once = made_once
 
     def parts(self, value: Value, place: Place | None = None) -> Parts:
         """A value as text."""
@@ -121,6 +122,8 @@ class MessageBuilder:
 
     def _interpolation(self, hole: Hole) -> Interpolation:
         level, causes = self._seen(self.describer.hole(hole))
+        if self.made_once:
+            level, causes = _once(level, causes)
         if hole.passed is not None:
             via = location(hole.passed)
             causes = tuple(
@@ -177,6 +180,8 @@ class MessageBuilder:
             parts = tuple(part for block in inner for part in block.parts)
             again = Again(item.variable, item.over, item.label, (), item.loop)
             return (Block((Repeat(item.label, item.variable, (*self._repeated(again), *parts)),)),)
+        if isinstance(item, Instance):
+            return (Block((Media("object", _location(item)),)),)
         if isinstance(item, MapValue):
             return (self._map_block(item),)
         if isinstance(item, CallResult):
@@ -231,7 +236,11 @@ class MessageBuilder:
         if isinstance(value, (MapValue, CallResult, Instance)):
             return self._message(value, role)
         if isinstance(value, (Function, Method)):
-            return self.messages(self._per_request(value), role)
+            before, self.made_once = self.made_once, False
+            try:
+                return self.messages(self._per_request(value), role)
+            finally:
+                self.made_once = before
         if self._is_list(value):
             return (self._history(value, _place(value)),)
         return (Message(role, self.blocks(value, _place(value)), _location(value)),)
@@ -454,6 +463,13 @@ def _block_weight(blocks: tuple[Block, ...]) -> int:
     """How much is known of a message's content: constant characters, then parts."""
     parts = [part for block in blocks for part in flatten(block.parts)]
     return sum(len(part.value) if isinstance(part, Text) else 1 for part in parts)
+
+
+def _once(level: Volatility, causes: tuple[Cause, ...]) -> Description:
+    """A description of what is made once for an object: a time is not another one on the next call."""
+    lasting = Volatility.SESSION
+    kept = tuple(replace(one, volatility=lasting) if one.volatility is Volatility.CALL else one for one in causes)
+    return (lasting if level is Volatility.CALL else level), kept
 
 
 def _uncertain(message: Message | History) -> Message | History:

@@ -9,7 +9,17 @@ from typing import ClassVar, Final
 from promptopt.finding import Applicability, Finding, Remedy, Severity
 from promptopt.prompt import Prompt, Volatility
 from promptopt.rule import Rule, RuleContext
-from promptopt_rules.cache.evidence import HOW_OFTEN, Change, chain, change, count, describe, further, group
+from promptopt_rules.cache.evidence import (
+    GROWING,
+    HOW_OFTEN,
+    Change,
+    chain,
+    change,
+    count,
+    describe,
+    further,
+    group,
+)
 from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, layout, may_reach
 
 
@@ -253,7 +263,8 @@ _LOSS = {
 def _message(found: Change, arranged: Layout, context: RuleContext) -> str:
     what = describe(found.interpolation, found.cause, context)
     loss = _loss(found, arranged, context.options)
-    return f"{what} changes {HOW_OFTEN[found.level]} and stands ahead of {loss}. {_advice(found, context.options)}."
+    often = "whenever it grows" if found.cause and found.cause.kind in GROWING else HOW_OFTEN[found.level]
+    return f"{what} changes {often} and stands ahead of {loss}. {_advice(found, context.options)}."
 
 
 def _loss(found: Change, arranged: Layout, options: VolatilePrefix.Options) -> str:
