@@ -201,6 +201,8 @@ class Callers:
         ev = self.ev
         if where == ref:
             return None
+        if ev.flow(where).is_dead(ev.scope(where).calls[call][0]):
+            return None
         value = ev.apart(CHECK_FUEL, function, where, ev.flow(where).call_position(call))
         confidence = self._matches(ref, value, function)
         if confidence is None:

@@ -308,8 +308,15 @@ def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tu
 
 def _kept_answer(value: Value, name: str) -> Value:
     """What another method has stored: an answer of a model that is kept may serve many requests."""
-    is_answer = isinstance(value, Volatile) and value.kind == "model-output"
-    return Unknown("kept", name=name) if is_answer else value
+    return Unknown("kept", name=name) if _is_answer(value) else value
+
+
+def _is_answer(value: Value) -> bool:
+    if isinstance(value, Alternatives):
+        return any(_is_answer(one) for one in value.values)
+    if isinstance(value, Member):
+        return _is_answer(value.base)
+    return isinstance(value, Volatile) and value.kind == "model-output"
 
 
 def _adds_items(thunk: Thunk) -> bool:

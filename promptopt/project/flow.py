@@ -78,6 +78,7 @@ class Flow:
     loops: list[tuple[int, int, Loop]] = field(default_factory=list)
     outer_names: frozenset[str] = frozenset()
     yields: bool = False
+    dead: list[tuple[int, int]] = field(default_factory=list)
     touches: dict[str, tuple[Touch, ...]] = field(default_factory=dict)
     attributes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     branches: list[tuple[int, int, bool]] = field(default_factory=list)
@@ -113,6 +114,10 @@ class Flow:
     def certain(self, earlier: int, later: int) -> bool:
         """Whether every path to the later position takes the earlier one."""
         return not any(first <= earlier <= last < later for first, last, _ in self.branches)
+
+    def is_dead(self, offset: int) -> bool:
+        """Whether an offset lies in a branch whose test is literally false."""
+        return any(start <= offset < end for start, end in self.dead)
 
     def call_position(self, index: int) -> int:
         """Position at which a call of the scope's table is evaluated."""
@@ -346,6 +351,8 @@ class _Walker:
 
     def if_(self, statement: Statement, depth: int) -> Thunk:
         test, position, ends_round = statement[5], self.position, self.ends_round
+        if _never(test) and statement[6]:
+            self.flow.dead.append((statement[6][0][1], statement[6][-1][2]))
         first = self.branch(statement[6], depth, ends_round=ends_round)
         second = self.branch(statement[7], depth, ends_round=ends_round)
         self.merge(test, position, [first, second])
@@ -498,6 +505,13 @@ def _expression_of(path: str, statement: Statement) -> Expression:
     for name in names[1:]:
         expression = ("attr", statement[1], statement[1], expression, name)
     return expression
+
+
+def _never(test: Expression) -> bool:
+    """Whether a test is false as it is written."""
+    if test[0] == "and":
+        return any(_never(part) for part in test[3])
+    return bool(test[0] == "const" and not test[3])
 
 
 def _ends(outcome: Thunk) -> bool:

@@ -80,7 +80,9 @@ class MessageBuilder:
     """Builds the model's values for one request of an SDK; `places` are the request's call and the calls that
     lead to it, `made_once` says that its instructions are made with the object that keeps the conversation."""
 
-    def __init__(self, ev: Evaluator, describer: Describer, sdk: Sdk, places: tuple[Place, ...] = (), *, made_once: bool = False) -> None:
+    def __init__(
+        self, ev: Evaluator, describer: Describer, sdk: Sdk, places: tuple[Place, ...] = (), *, made_once: bool = False
+    ) -> None:
         self.ev = ev
         self.describer = describer
         self.markers = sdk.markers or ("cache_control",)

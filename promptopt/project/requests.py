@@ -97,6 +97,8 @@ class Requests:
         """The site, if the call sends a request."""
         ev = self.ev
         fact = ev.scope(ref).calls[call]
+        if ev.flow(ref).is_dead(fact[0]):
+            return None
         frame, position = ev.open_frame(ref), ev.flow(ref).call_position(call)
         place = Place(ref.path, fact[0], fact[1])
         function = fact[2][3] if fact[2][0] == "index" else fact[2]
