@@ -33,7 +33,6 @@ from promptopt.project.values import (
     plain,
     plain_options,
 )
-
 from promptopt.prompt import Volatility
 
 if TYPE_CHECKING:
