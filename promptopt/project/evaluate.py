@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 220
 """Nested evaluations; each takes a handful of interpreter frames."""
 
-FUEL: Final = 12_000
+FUEL: Final = 20_000
 """Evaluation steps for one request."""
 
 
@@ -304,6 +304,9 @@ class Evaluator:
         if found is not None:
             return found
         if self.exhausted or self.depth > MAX_DEPTH:
+            return self.bound()
+        self.fuel -= 1
+        if self.fuel <= 0:
             return self.bound()
         frame.memo[key] = IN_PROGRESS
         self.depth += 1

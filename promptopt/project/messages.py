@@ -68,6 +68,9 @@ if TYPE_CHECKING:
     from promptopt.sdks.schema import Sdk
     from promptopt.source import Location
 
+MAX_PARTS: Final = 3_000
+"""Parts of one prompt; what comes after them is unknown."""
+
 _MEDIA: Final = ("image", "audio", "file", "video", "document")
 _ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "bot": "assistant", "function": "tool"}
 _KNOWN_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool"})
@@ -88,6 +91,7 @@ class MessageBuilder:
         self.markers = sdk.markers or ("cache_control",)
         self.places = places
         self.made_once = made_once
+        self.left = MAX_PARTS
 
     def parts(self, value: Value, place: Place | None = None) -> Parts:
         """A value as text."""
@@ -98,6 +102,10 @@ class MessageBuilder:
         return tuple(self._part(piece) for piece in pieces)
 
     def _part(self, piece: Piece) -> Part:
+        # values share their parts: written out, a short program may make endless text
+        self.left -= 1
+        if self.left < 0:
+            return Interpolation("...", Volatility.UNKNOWN)
         if isinstance(piece, Literal):
             return Text(piece.value, self._segments(piece))
         if isinstance(piece, Either):
@@ -286,6 +294,9 @@ class MessageBuilder:
         return tuple(message for item in items for message in self._item(item, role))
 
     def _item(self, item: Item, role: str) -> tuple[Message | History, ...]:
+        self.left -= 1
+        if self.left < 0:
+            return (History("unknown", (), "...", None, known=False),)
         if isinstance(item, Splice):
             if isinstance(item.value, Sequence):
                 return self._items(item.value.items, role)
