@@ -41,6 +41,7 @@ from promptopt.project.values import (
     Volatile,
     item_values,
     literal,
+    with_parts,
 )
 from promptopt.prompt import Cause, Volatility
 from promptopt.source import Location, Span
@@ -331,9 +332,11 @@ class Describer:
 def _shows_all(value: Value) -> bool:
     """Whether everything a value is made of appears in its text: then it changes at least as often as the
     parts that are known, whatever the others do."""
-    if isinstance(value, Derived):
-        return value.how in ("json", "join", "repr", "+") and all(_shows_all(one) for one in value.inputs)
-    return isinstance(value, (TextValue, Sequence, MapValue, Volatile, Constant, Member, Parameter, Grown))
+    shown = (TextValue, Sequence, MapValue, Volatile, Constant, Member, Parameter, Grown)
+    return all(
+        one.how in ("json", "join", "repr", "+") if isinstance(one, Derived) else isinstance(one, shown)
+        for one in with_parts(value, lambda one: one.inputs if isinstance(one, Derived) else ())
+    )
 
 
 def location(place: Place) -> Location:
@@ -351,12 +354,20 @@ def _unprinted(description: Description) -> Description:
 
 def _unordered(value: Value) -> bool:
     """Whether a serialised value may be a mapping whose keys come in no fixed order."""
+    return any(map(_may_be_unordered, with_parts(value, _serialised)))
+
+
+def _serialised(value: Value) -> Iterable[Value]:
     if isinstance(value, MapValue):
-        return bool(value.rest) or any(_unordered(one) for one in value.entries.values())
+        return value.entries.values()
     if isinstance(value, Sequence):
-        return any(_unordered(one) for one in item_values(value.items))
-    if isinstance(value, Alternatives):
-        return any(_unordered(one) for one in value.values)
+        return item_values(value.items)
+    return value.values if isinstance(value, Alternatives) else ()
+
+
+def _may_be_unordered(value: Value) -> bool:
+    if isinstance(value, MapValue):
+        return bool(value.rest)
     if isinstance(value, Derived):
         return value.how in _MAPPINGS_READ
     if isinstance(value, CallResult):

@@ -26,7 +26,7 @@ through the statements in source order, so an environment is a single number.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -516,20 +516,23 @@ def _never(test: Expression) -> bool:
 
 def _ends(outcome: Thunk) -> bool:
     """Whether no path falls through."""
-    while outcome is not None and outcome[0] == "join":
-        if not _ends(outcome[3]):
-            return False
-        outcome = outcome[4]
-    return outcome is not None
+    return all(leaf is not None for leaf in _leaves(outcome))
 
 
 def _then(outcome: Thunk, rest: Thunk) -> Thunk:
     """`outcome` with `rest` in place of the paths that fall through."""
-    if outcome is None:
-        return rest
-    if outcome[0] == "join" and rest is not None:
-        return ("join", outcome[1], outcome[2], _then(outcome[3], rest), _then(outcome[4], rest))
-    return outcome
+    made: dict[int, Thunk] = {}
+
+    def then(thunk: Thunk) -> Thunk:
+        if thunk is None:
+            return rest
+        if thunk[0] != "join":
+            return thunk
+        if id(thunk) not in made:
+            made[id(thunk)] = ("join", thunk[1], thunk[2], then(thunk[3]), then(thunk[4]))
+        return made[id(thunk)]
+
+    return outcome if rest is None else then(outcome)
 
 
 def _loop_result(outcome: Thunk) -> Thunk:
@@ -541,11 +544,14 @@ def _loop_result(outcome: Thunk) -> Thunk:
     return result
 
 
-def _leaves(outcome: Thunk) -> Iterable[Thunk]:
+def _leaves(outcome: Thunk) -> Iterator[Thunk]:
+    """The ends of all paths; those of a part that several paths share once."""
+    seen: set[int] = set()
     stack = [outcome]
     while stack:
         thunk = stack.pop()
-        if thunk is not None and thunk[0] == "join":
-            stack += (thunk[4], thunk[3])
-        else:
+        if thunk is None or thunk[0] != "join":
             yield thunk
+        elif id(thunk) not in seen:
+            seen.add(id(thunk))
+            stack += (thunk[4], thunk[3])

@@ -33,6 +33,7 @@ from promptopt.project.values import (
     Volatile,
     alternatives,
     constant_key,
+    is_large,
     is_none,
     item_values,
     literal,
@@ -59,6 +60,8 @@ MAX_ADDED: Final = 200
 
 def spliced(value: Value, place: Place | None) -> Items:
     """The items that `*value` contributes."""
+    if isinstance(value, Sequence) and is_large(value.items):
+        return (Splice(Unknown("bound", (value,)), place),)
     if isinstance(value, Sequence):
         return value.items if value.order is None else (Splice(value, place),)
     if isinstance(value, MapValue) and not value.rest:
@@ -78,6 +81,11 @@ def known_items(value: Value) -> list[Value] | None:
         items = [item for item in value.items if isinstance(item, Value)]
         return items if len(items) == len(value.items) else None
     return None
+
+
+def _can_unroll(over: Sequence) -> bool:
+    """Whether what is done for each element can be computed item by item, choices of items included."""
+    return over.order is None and len(over.items) <= MAX_UNROLLED and not is_large(over.items)
 
 
 def element(ev: Evaluator, value: Value, place: Place | None) -> Value:
@@ -182,7 +190,7 @@ def _generate(
     over = ev.evaluate(generators[0][1], frame, position)
     order = over.order if isinstance(over, Sequence) else None
     items = known_items(over)
-    if items is None and isinstance(over, Sequence) and order is None and len(over.items) <= MAX_UNROLLED:
+    if items is None and isinstance(over, Sequence) and _can_unroll(over):
         made = comprised.items(over.items)
     else:
         made = comprised.items(tuple(items) if items is not None else (Splice(over, comprised.place),))
@@ -282,7 +290,7 @@ def loop_exit(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
         over = ev.evaluate(loop.iterable, frame, loop.first)
         if isinstance(over, Sequence) and not over.items:
             return first
-        if isinstance(over, Sequence) and over.order is None and len(over.items) <= MAX_UNROLLED:
+        if isinstance(over, Sequence) and _can_unroll(over):
             unrolled = _Unrolled(ev, first, after, loop, id(head), frame).value(over)
             if unrolled is not None:
                 return unrolled

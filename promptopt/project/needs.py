@@ -3,7 +3,7 @@ a whole content. A parameter embedded in text is described, not expanded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from promptopt.project.values import (
@@ -21,6 +21,7 @@ from promptopt.project.values import (
     Splice,
     TextValue,
     Value,
+    with_parts,
 )
 
 if TYPE_CHECKING:
@@ -42,50 +43,44 @@ def open_parameters(slots: Slots) -> list[Parameter]:
 
 
 def _whole(value: Value) -> Iterator[Parameter]:
-    if isinstance(value, Parameter):
-        yield value
-    elif isinstance(value, Sequence):
-        for item in value.items:
-            yield from _item(item)
-    else:
-        for part in _parts(value):
-            yield from _whole(part)
+    return (one for one in with_parts(value, _parts) if isinstance(one, Parameter))
 
 
-def _parts(value: Value) -> list[Value]:
+def _parts(value: Value) -> Iterable[Value]:
     """The values that may be all of `value`, or all of what it says."""
     if isinstance(value, TextValue):
-        return [piece.value for piece in value.pieces if isinstance(piece, Hole)] if len(value.pieces) == 1 else []
+        return [piece.value for piece in value.pieces if isinstance(piece, Hole)] if len(value.pieces) == 1 else ()
     if isinstance(value, Alternatives):
-        return list(value.values)
+        return value.values
+    if isinstance(value, Sequence):
+        return (one for item in value.items for one in _inside(item))
     if isinstance(value, MapValue):
         return [value.entries[key] for key in ("text", "content", "parts") if key in value.entries]
     if isinstance(value, Member) and value.how in ("slice", "item", "element"):
-        return [value.base]
+        return (value.base,)
     if isinstance(value, CallResult):
         given = (*value.arguments.positional, *value.arguments.keywords.values())
         return [one for one in given if isinstance(one, Value)]
-    return []
+    return ()
 
 
-def _item(item: Item) -> Iterator[Parameter]:
-    if isinstance(item, Splice):
-        yield from _whole(item.value)
-    elif isinstance(item, EitherItems):
+def _inside(item: Item) -> Iterator[Value]:
+    """The values that an item of a list stands for."""
+    if isinstance(item, EitherItems):
         for run in item.alternatives:
             for one in run:
-                yield from _item(one)
-    elif isinstance(item, AgainItems):
-        yield from _whole(item.over)
+                yield from _inside(one)
+    elif isinstance(item, Splice):
+        yield item.value
     else:
-        yield from _whole(item)
+        yield item.over if isinstance(item, AgainItems) else item
 
 
 def _in_messages(value: Value, *, has_system: bool) -> list[Parameter]:
     if not isinstance(value, Sequence):
         return [] if has_system and not isinstance(value, Parameter) else list(_whole(value))
     system = list(_instructions(value.items))
-    return [parameter for item in system or value.items for parameter in _item(item)]
+    return [parameter for item in system or value.items for one in _inside(item) for parameter in _whole(one)]
 
 
 def _instructions(items: Items) -> Iterator[Item]:

@@ -27,6 +27,7 @@ from promptopt.project.values import (
     TextValue,
     Unknown,
     Value,
+    is_large,
     plain,
 )
 
@@ -73,7 +74,7 @@ def _mixed_pieces(value: Alternatives, place: Place | None, expression: str) -> 
 def concatenate(parts: Iterable[Pieces]) -> Value:
     """Text one after another; unknown where it has too many pieces."""
     pieces = tuple(piece for part in parts for piece in part)
-    if len(pieces) > MAX_PIECES:
+    if len(pieces) > MAX_PIECES or is_large(pieces):
         return Unknown("bound", tuple(p.value for p in pieces if isinstance(p, Hole))[:12])
     return TextValue(pieces)
 

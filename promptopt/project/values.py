@@ -6,7 +6,7 @@ share their common items. A `Place` is a path with half-open character offsets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -395,6 +395,38 @@ def item_values(items: Items) -> list[Value]:
         else:
             values.append(one.value if isinstance(one, Splice) else one)
     return values
+
+
+MAX_NESTED: Final = 2_000
+"""Pieces of a text or items of a list, those of choices and repetitions included: what is rewritten under one
+condition after another doubles with each."""
+
+
+def is_large(run: Pieces | Items) -> bool:
+    """Whether a text or a list has more than `MAX_NESTED` pieces or items."""
+    total = 0
+    stack: list[Pieces | Items] = [run]
+    while stack and total <= MAX_NESTED:
+        parts = stack.pop()
+        total += len(parts)
+        for part in parts:
+            if isinstance(part, (Either, EitherItems)):
+                stack.extend(part.alternatives)
+            elif isinstance(part, (Again, AgainItems)):
+                stack.append(part.pieces if isinstance(part, Again) else part.items)
+    return total > MAX_NESTED
+
+
+def with_parts(value: Value, parts: Callable[[Value], Iterable[Value]]) -> Iterator[Value]:
+    """The value, its parts and theirs, each once however many it is part of, in order."""
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            stack.extend(reversed(list(parts(one))))
 
 
 def is_none(value: object) -> bool:
