@@ -116,10 +116,14 @@ def _piece(ev: Evaluator, piece: Expression, frame: Frame, position: int) -> Pie
         ev.world.literals[place] = piece[3]
         return (Literal(piece[3], place),)
     value = classes.shown(ev, ev.evaluate(piece[3], frame, position))
+    spec = plain(strings.concatenate(_piece(ev, part, frame, position) for part in piece[5])) if piece[5] else ""
+    if spec is not None and (piece[4] or spec):
+        text = strings.printed(value, piece[4] or "", spec)
+        if text is not None:
+            return (Literal(text, place, -1),)
     if piece[4] == "r" and isinstance(value, TextValue):
         return (Hole(Derived("repr", (value,), place), place, ev.text(ev.place(piece[3], frame))),)
     if piece[5]:
-        spec = plain(strings.concatenate(_piece(ev, part, frame, position) for part in piece[5]))
         value = members.formatted(ev, value, "__format__", spec, place, frame)
     return strings.to_pieces(value, place, ev.text(ev.place(piece[3], frame)))
 

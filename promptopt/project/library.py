@@ -18,6 +18,7 @@ from promptopt.project.values import (
     Derived,
     Fixed,
     Hole,
+    Items,
     Lazy,
     MapValue,
     Member,
@@ -167,10 +168,20 @@ def _dict(site: _Site) -> Value:
 def _sorted(site: _Site) -> Value:
     given = site.given(0)
     if isinstance(given, Sequence):
-        return Sequence("list", given.items, None, site.place)
+        items = given.items if site.arguments.keywords else _in_order(given.items)
+        return Sequence("list", items, None, site.place)
     return Sequence(
         "list", (Splice(given if given is not None else Unknown("argument"), site.where(0)),), None, site.place
     )
+
+
+def _in_order(items: Items) -> Items:
+    """Constant texts sorted; anything else as it is, for its order is fixed all the same."""
+    texts = [plain(item) if isinstance(item, Value) else None for item in items]
+    known = [text for text in texts if text is not None]
+    if len(known) < len(items):
+        return items
+    return tuple(items[index] for index in sorted(range(len(items)), key=known.__getitem__))
 
 
 def _reversed(site: _Site) -> Value:

@@ -27,6 +27,7 @@ from promptopt.project.values import (
     TextValue,
     Unknown,
     Value,
+    constant_key,
     is_large,
     plain,
 )
@@ -43,6 +44,9 @@ SUBSTANTIAL: Final = 120
 
 MAX_REPEATED: Final = 400_000
 """Characters of text that `text * n` may build."""
+
+_WIDE: Final = re.compile(r"\d{4}")
+"""A width or precision that no text in a prompt is printed with."""
 
 _FIRST_MARK: Final = 0xE000
 _MARKS: Final = 1_000
@@ -151,13 +155,19 @@ def _format_literal(piece: Literal, lookup: Lookup, ev: Evaluator) -> Pieces | N
             parts.append(_part(piece, text, start))
         if field is None:
             continue
-        name = re.split(r"[!:]", field, maxsplit=1)[0]
+        head, _, spec = field.partition(":")
+        name, _, conversion = head.partition("!")
         if not name:
             name, counter = str(counter), counter + 1
         if not re.fullmatch(r"[\w.\[\]'\" -]*", name):
             return None
-        found = lookup(name, ev.locate(piece, field_start, field_end))
-        parts.extend(found.pieces if isinstance(found, TextValue) else (found,))
+        where = ev.locate(piece, field_start, field_end)
+        found = lookup(name, where)
+        shown = printed(found, conversion, spec) if isinstance(found, TextValue) and (conversion or spec) else None
+        if shown is not None:
+            parts.append(Literal(shown, where, -1))
+        else:
+            parts.extend(found.pieces if isinstance(found, TextValue) else (found,))
     return tuple(parts)
 
 
@@ -226,12 +236,40 @@ def format_percent(template: Value, argument: Value, place: Place, ev: Evaluator
             value = ev.item(argument, match["name"]) if match["name"] is not None else _nth(values, taken)
             taken += match["name"] is None
             where = ev.locate(piece, match.start(), match.end())
+            text = _printed_percent(value, match)
+            if text is not None:
+                parts.append(Literal(text, where or place, -1))
+                continue
             parts.extend(_handed(value, where or place, place, match.group(), ev))
         if position < len(piece.value):
             parts.append(_part(piece, piece.value[position:], position))
         return tuple(parts)
 
     return _fill(template, fill)
+
+
+def printed(value: Value, conversion: str, spec: str) -> str | None:
+    """A constant as `format` prints it; None where it is not constant, or not meant for the specification."""
+    key = constant_key(value)
+    if key is ... or _WIDE.search(spec):
+        return None
+    convert: Mapping[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
+    try:
+        return format(convert[conversion](key) if conversion in convert else key, spec)
+    except (TypeError, ValueError):
+        return None
+
+
+def _printed_percent(value: Value, match: re.Match[str]) -> str | None:
+    """A constant as a conversion of `%` prints it; None as for `printed`."""
+    key = constant_key(value)
+    directive = re.sub(r"^%\([^)]*\)", "%", match.group())
+    if key is ... or directive == "%s" or "*" in directive or _WIDE.search(directive):
+        return None
+    try:
+        return directive % (key,)
+    except (TypeError, ValueError):
+        return None
 
 
 def _nth(values: list[Value], index: int) -> Value:
@@ -285,12 +323,16 @@ def lookup_in(values: Mapping[str, Value], places: Mapping[str, Place | None], e
     """A field's value among named ones; dotted and indexed names are members of them."""
 
     def lookup(name: str, where: Place | None) -> Hole | TextValue:
-        root, *rest = re.split(r"[.\[]", name)
+        root, *rest = re.split(r"(?=[.\[])", name)
         value = values.get(root.strip())
         if value is None:
             return Hole(ev.variable(root.strip(), where), where, name)
         for step in rest:
-            value = ev.attribute(value, step.rstrip("]").strip("'\""), where)
+            key = step[1:].rstrip("]")
+            if step[0] == ".":
+                value = ev.attribute(value, key, where)
+            else:
+                value = ev.item(value, int(key) if key.isdecimal() else key.strip("'\""))
         pieces = _handed(value, where, places.get(root.strip()), name, ev)
         return TextValue(pieces)
 
