@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptopt.config import Config, SinkFunction, SourceFunction, absolute, load_config
 from promptopt.errors import InternalError
-from promptopt.finding import Finding, fingerprinted
+from promptopt.finding import Finding, Severity, fingerprinted
 from promptopt.project import LinkOptions, link
 from promptopt.project.collect import collect, garbage_collection_paused
 from promptopt.prompt import Call, Prompt
@@ -24,7 +24,7 @@ from promptopt.readers.python import PythonSyntaxError, read_module
 from promptopt.rule import AnyRule, Fault, RuleContext, check_selector, configure, load_rules, matches, select_rules
 from promptopt.sdks import build_catalogue, load_catalogue
 from promptopt.sdks.schema import CallShape, Sdk
-from promptopt.source import Location, SourceFile, Span, UnreadableSourceError, read_source
+from promptopt.source import Location, SourceFile, Span, UnreadableSourceError, is_test_code, read_source
 from promptopt.sources import load_sources
 from promptopt.suppression import Suppression, SuppressionUse, read_suppressions, removal_of
 
@@ -180,9 +180,21 @@ def _run(rules: RuleSet, subject: object, sources: Mapping[str, SourceFile]) -> 
                     f"(a defect of the rule: --ignore {rule.code} goes on without it)"
                 ) from error
             found += [
-                finding for finding in reported if not rules.file_ignores.cover(type(rule), finding.location.path)
+                _as_told(finding, subject)
+                for finding in reported
+                if not rules.file_ignores.cover(type(rule), finding.location.path)
             ]
     return found
+
+
+def _as_told(finding: Finding, subject: object) -> Finding:
+    """The finding, as information where test code sends the request or supplies what it is about: nobody waits
+    for a test's prompt."""
+    if not isinstance(subject, (Prompt, Call)) or finding.severity is Severity.INFO:
+        return finding
+    places = [finding.location, *(related.location for related in finding.related)]
+    tested = any(is_test_code(place.path) for place in places)
+    return replace(finding, severity=Severity.INFO) if tested else finding
 
 
 def _designation(subject: object) -> str:

@@ -138,3 +138,9 @@ def read_source(file: Path, path: str) -> SourceFile:
         return decode_source(file.read_bytes(), path)
     except OSError as error:
         raise UnreadableSourceError(error.strerror or type(error).__name__) from error
+
+
+def is_test_code(path: str) -> bool:
+    """Whether a project's file belongs to its tests, by the names that test runners look for."""
+    *folders, name = path.split("/")
+    return "tests" in folders or "test" in folders or name.startswith(("test_", "conftest.")) or name.endswith("_test.py")

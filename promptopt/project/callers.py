@@ -26,8 +26,11 @@ from promptopt.project.values import (
     Unknown,
     Value,
 )
+from promptopt.source import is_test_code
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from promptopt.project.evaluate import Evaluator
     from promptopt.project.frames import Frame
     from promptopt.readers.facts import CallFact, Expression
@@ -80,6 +83,7 @@ class Callers:
         self._families: dict[str, int] = {}
         self._roots: dict[ScopeRef, ScopeRef] = {}
         self._sites: dict[ScopeRef, tuple[CallSite, ...]] = {}
+        self._switched_off: dict[ScopeRef, list[CallSite]] = {}
         self._passing: dict[tuple[ScopeRef, str, ScopeRef, int], Value | None] = {}
 
     def forget(self) -> None:
@@ -93,6 +97,30 @@ class Callers:
             self._sites[ref] = ()
             found = self._sites[ref] = self._find(ref)
         return found
+
+    def is_switched_off(self, ref: ScopeRef) -> bool:
+        """Whether all calls of a function stand in branches whose test is literally false."""
+        return not self.of(ref) and bool(self._switched_off.get(ref))
+
+    def making(self, ref: ScopeRef, cls: ClassValue) -> Iterator[tuple[CallSite, ClassValue]]:
+        """Calls of a constructor that make objects with the methods of `cls`, and the classes that they make."""
+        return ((site, made) for site in self.of(ref) for made in self._made(site, cls))
+
+    def is_never_made(self, ref: ScopeRef, cls: ClassValue) -> bool:
+        """Whether all calls of a constructor that make objects with the methods of `cls` are switched off."""
+        self.of(ref)
+        off = any(True for site in self._switched_off.get(ref, ()) for _ in self._made(site, cls))
+        return off and not any(True for _ in self.making(ref, cls))
+
+    def _made(self, site: CallSite, cls: ClassValue) -> Iterator[ClassValue]:
+        """Classes of the objects that a call makes, those with the methods of `cls`; a `cls()` may make any."""
+        function = self.ev.scope(site.scope).calls[site.call][2]
+        value = self.ev.apart(CHECK_FUEL, function, site.scope, self.ev.flow(site.scope).call_position(site.call))
+        for one in value.values if isinstance(value, Alternatives) else (value,):
+            if isinstance(one, ClassValue) and any(base.scope == cls.scope for base in classes.ancestry(self.ev, one)):
+                yield one
+            elif function[0] == "name" and function[3] == "cls":
+                yield cls
 
     def arguments(self, site: CallSite, frame: Frame) -> Arguments:
         """The arguments that the function receives at a site, in the caller's frame."""
@@ -176,18 +204,22 @@ class Callers:
         name = scope.name.rpartition(".")[2]
         names = self._class_names(ref) if name == "__init__" else [name]
         self._index()
-        sites: list[CallSite] = []
+        found: list[CallSite] = []
         for one in names:
             for where, call in self._named(one)[:MAX_CANDIDATES]:
                 site = self._check(ref, where, call, self.ev.scope(where).calls[call][2], 0)
                 if site is not None:
-                    sites.append(site)
+                    found.append(site)
             for where, call, shift in self._passed.get(one, ())[:MAX_CANDIDATES]:
                 site = self._check(ref, where, call, self.ev.scope(where).calls[call][3][shift - 1], shift)
                 if site is not None:
-                    sites.append(site)
+                    found.append(site)
+        off = [site for site in found if self.ev.flow(site.scope).is_dead(site.place.start)]
+        if off:
+            self._switched_off[ref] = off
+        sites = [site for site in found if site not in off]
         best = [site for site in sites if site.confidence > Confidence.NAME] or sites
-        best.sort(key=lambda site: _in_tests(site.scope.path))
+        best.sort(key=lambda site: is_test_code(site.scope.path))
         return tuple(best[:MAX_SITES])
 
     def _class_names(self, ref: ScopeRef) -> list[str]:
@@ -200,8 +232,6 @@ class Callers:
     def _check(self, ref: ScopeRef, where: ScopeRef, call: int, function: Expression, shift: int) -> CallSite | None:
         ev = self.ev
         if where == ref:
-            return None
-        if ev.flow(where).is_dead(ev.scope(where).calls[call][0]):
             return None
         value = ev.apart(CHECK_FUEL, function, where, ev.flow(where).call_position(call))
         confidence = self._matches(ref, value, function)
@@ -287,9 +317,3 @@ class Callers:
         required = sum(1 for param in params if param.default is None)
         spread = any(a[0] == "star" for a in positional) or any(name is None for name, _ in keywords)
         return spread or len(positional) + len(keywords) >= required
-
-
-def _in_tests(path: str) -> bool:
-    """Whether a file belongs to the project's tests; what they call comes last."""
-    folders = path.split("/")
-    return "tests" in folders or "test" in folders or folders[-1].startswith(("test_", "conftest"))

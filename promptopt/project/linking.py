@@ -22,7 +22,7 @@ from promptopt.project.interfaces import Interfaces, passes_on
 from promptopt.project.messages import MessageBuilder
 from promptopt.project.needs import open_parameters
 from promptopt.project.requests import Requests, Site, Slots
-from promptopt.project.values import Constant, Function, Instance, Method, Place, ScopeRef, Value, Volatile, plain
+from promptopt.project.values import ClassValue, Constant, Function, Instance, Method, Place, ScopeRef, Value, Volatile, plain
 from promptopt.project.variants import variants
 from promptopt.project.world import World
 from promptopt.prompt import (
@@ -189,6 +189,8 @@ class _Linker:
             frame = self._frame(chain)
             slots = self.requests.slots(site, frame)
             wider = self._wider(chain, slots) if len(chain.hops) < MAX_CHAIN else []
+            if self._is_switched_off(chain):
+                continue
             if wider:
                 chosen = [one for one in wider if self._chooses(one)]
                 queue.extend(chosen[: MAX_PROMPTS - made])
@@ -198,6 +200,15 @@ class _Linker:
                 for prompt in variants(self.interfaces.widened(built, chain.hops, chain.scopes[1:])):
                     made += 1
                     yield prompt
+
+    def _is_switched_off(self, chain: _Chain) -> bool:
+        """Whether nobody sends this request: its function is called, or its object made, in dead branches only."""
+        outer = chain.scopes[0]
+        owner = self.ev.self_of(outer)
+        made = classes.constructor(self.ev, owner.cls) if isinstance(owner, Instance) else None
+        if made is not None and isinstance(owner, Instance) and self.callers.is_never_made(made, owner.cls):
+            return True
+        return self.callers.is_switched_off(outer)
 
     def _chooses(self, chain: _Chain) -> bool:
         return not chain.hops or self.interfaces.chooses(chain.hops[0], chain.scopes[1])
@@ -242,13 +253,15 @@ class _Linker:
     def _constructed(self, chain: _Chain, ref: ScopeRef) -> Iterator[_Chain]:
         """Chains for the places that make the object whose constructor's parameter is still open."""
         owner = self.ev.self_of(chain.scopes[0])
-        if not isinstance(owner, Instance) or classes.constructor(self.ev, owner.cls) != ref:
-            return
-        for site in self.callers.of(ref):
-            frame = self.ev.open_frame(site.scope)
-            at_import = frame.level == "process"
-            instance = Instance(owner.cls, self.callers.arguments(site, frame), site.place, at_import)
-            yield replace(chain, receiver=instance, made=site)
+        if isinstance(owner, Instance) and classes.constructor(self.ev, owner.cls) == ref:
+            for site, cls in self.callers.making(ref, owner.cls):
+                yield self._with_receiver(chain, site, cls)
+
+    def _with_receiver(self, chain: _Chain, site: CallSite, cls: ClassValue) -> _Chain:
+        frame = self.ev.open_frame(site.scope)
+        at_import = frame.level == "process"
+        instance = Instance(cls, self.callers.arguments(site, frame), site.place, at_import)
+        return replace(chain, receiver=instance, made=site)
 
     def _build(self, site: Site, slots: Slots, chain: _Chain, hooked: tuple[Value, ...]) -> Prompt:
         places = (site.place, *(hop.place for hop in chain.hops))
