@@ -143,4 +143,6 @@ def read_source(file: Path, path: str) -> SourceFile:
 def is_test_code(path: str) -> bool:
     """Whether a project's file belongs to its tests, by the names that test runners look for."""
     *folders, name = path.split("/")
-    return "tests" in folders or "test" in folders or name.startswith(("test_", "conftest.")) or name.endswith("_test.py")
+    if "tests" in folders or "test" in folders:
+        return True
+    return name.startswith(("test_", "conftest.")) or name.endswith("_test.py")

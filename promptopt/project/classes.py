@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptopt.project import objects
 from promptopt.project.frames import END, Frame
+from promptopt.project.targets import path_of
 from promptopt.project.values import (
     EMPTY_ARGUMENTS,
     NONE,
@@ -288,7 +289,7 @@ def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tu
         if not thunks:  # in unreachable code
             continue
         mutated = [t for t in thunks if t[0] == "mutate"]
-        assigned = [t for t in thunks if t[0] not in ("mutate", "unset", "loophead", "loopexit")]
+        assigned = [t for t in thunks if _assigns(t, path)]
         is_init = ev.scope(ref).name.endswith(("__init__", "__post_init__", "setup", "model_post_init"))
         grown = next((t for t in mutated if _adds_items(t) and not t[2]), None)
         if grown is not None and not is_init and instance.state is None:
@@ -304,6 +305,16 @@ def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tu
     values = [v for v in (*initial, *later) if not is_none(v)] or initial or later
     value = alternatives("assigned", tuple(values)) if values else Unknown("attribute", name=name)
     return _growing(value, grows) if grows is not None else value
+
+
+def _assigns(thunk: Thunk, path: str) -> bool:
+    """Whether a definition of an attribute gives it another value; where a branch only adds to a list, what the
+    branch leads to does not."""
+    if thunk is None or thunk[0] in ("mutate", "unset", "loophead", "loopexit", "stop"):
+        return False
+    if thunk[0] == "join":
+        return _assigns(thunk[3], path) or _assigns(thunk[4], path)
+    return thunk[0] != "expr" or path_of(thunk[1]) != path
 
 
 def _kept_answer(value: Value, name: str) -> Value:

@@ -176,7 +176,13 @@ class Describer:
         if isinstance(piece, Either):
             return self.joined(self._piece(one) for run in piece.alternatives for one in run)
         body = [self._piece(one) for one in piece.pieces]
-        return self.joined([self.of(piece.over), *body])
+        return self.joined([self.repetition(piece.over), *body])
+
+    def repetition(self, over: Value) -> Description:
+        """How often something is repeated for each element of a value: for a mapping its keys count."""
+        if isinstance(over, MapValue):
+            return UNKNOWN if over.rest else CONSTANT
+        return self.of(over)
 
     def hole(self, hole: Hole) -> Description:
         """A hole's value, by its name where the value itself is not known."""
@@ -206,7 +212,7 @@ class Describer:
         if isinstance(item, AgainItems):
             inner = [self._item(one) for one in item.items]
             grown = [self._named("loop-growth", item.loop, "")] if item.grows else []
-            return self.joined([self.of(item.over), *inner, *grown])
+            return self.joined([self.repetition(item.over), *inner, *grown])
         return self.of(item)
 
     def _derived(self, value: Derived) -> Description:
@@ -237,9 +243,12 @@ class Describer:
         if isinstance(value.base, Derived) and value.base.how == "dict":
             # one entry of a computed mapping says nothing of the others
             return UNKNOWN
+        if isinstance(value.base, MapValue) and value.how == "element":
+            # what a mapping holds says nothing of its keys
+            return UNKNOWN
         level, causes = _unprinted(self.of(value.base))
         if value.how == "element":
-            causes = tuple(cause for cause in causes if not cause.kind.endswith("-order"))
+            level, causes = _unordered_parts(level, causes)
         return UNKNOWN if level < Volatility.USER and not causes else (level, causes)
 
     def _unknown(self, value: Unknown) -> Description:
@@ -349,6 +358,14 @@ def _unprinted(description: Description) -> Description:
     kept = tuple(cause for cause in description[1] if cause.kind != "object-address")
     if len(kept) == len(description[1]):
         return description
+    return max((Volatility.UNKNOWN, *(cause.volatility for cause in kept))), kept
+
+
+def _unordered_parts(level: Volatility, causes: tuple[Cause, ...]) -> Description:
+    """One element of a list: in which order it comes does not change it."""
+    kept = tuple(cause for cause in causes if not cause.kind.endswith("-order"))
+    if len(kept) == len(causes):
+        return level, causes
     return max((Volatility.UNKNOWN, *(cause.volatility for cause in kept))), kept
 
 

@@ -22,7 +22,18 @@ from promptopt.project.interfaces import Interfaces, passes_on
 from promptopt.project.messages import MessageBuilder
 from promptopt.project.needs import open_parameters
 from promptopt.project.requests import Requests, Site, Slots
-from promptopt.project.values import ClassValue, Constant, Function, Instance, Method, Place, ScopeRef, Value, Volatile, plain
+from promptopt.project.values import (
+    ClassValue,
+    Constant,
+    Function,
+    Instance,
+    Method,
+    Place,
+    ScopeRef,
+    Value,
+    Volatile,
+    plain,
+)
 from promptopt.project.variants import variants
 from promptopt.project.world import World
 from promptopt.prompt import (

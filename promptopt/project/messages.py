@@ -116,7 +116,7 @@ class MessageBuilder:
 
     def _repeated(self, piece: Again) -> Parts:
         """How often a part is repeated changes with the sequence it is repeated for."""
-        level, causes = self._seen(self.describer.of(piece.over))
+        level, causes = self._seen(self.describer.repetition(piece.over))
         in_no_order = any(cause.kind.endswith("-order") for cause in causes)
         if level is Volatility.CONSTANT or (level is Volatility.UNKNOWN and not in_no_order):
             return ()

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final
 from promptopt.project import indexing, members, strings
 from promptopt.project.values import (
     NONE,
+    AgainItems,
     Arguments,
     Constant,
     Derived,
     Hole,
+    Item,
     Lazy,
     Literal,
     MapValue,
@@ -232,9 +234,15 @@ def _get(ev: Evaluator, base: MapValue, arguments: Arguments, place: Place) -> V
 
 def _items(ev: Evaluator, base: MapValue, _arguments: Arguments, place: Place) -> Value:
     pairs = tuple(Sequence("tuple", (_key(key), value)) for key, value in base.entries.items())
-    return Sequence(
-        "list", (*pairs, *(Splice(Member(rest, "items", "call", place)) for rest in base.rest)), None, place
-    )
+    rest = (_spread(one, "items", lambda v: Sequence("tuple", (Unknown("key"), v)), place) for one in base.rest)
+    return Sequence("list", (*pairs, *rest), None, place)
+
+
+def _spread(rest: Value, method: str, entry: Callable[[Value], Value], place: Place) -> Item:
+    """What a part of a mapping contributes to its items: nothing is known of the keys under which a value was set."""
+    if isinstance(rest, Derived) and rest.how == "entry":
+        return AgainItems("", Unknown("keys"), "", (entry(rest.inputs[0]),))
+    return Splice(Member(rest, method, "call", place))
 
 
 def _key(key: object) -> Value:
@@ -242,12 +250,12 @@ def _key(key: object) -> Value:
 
 
 def _keys(_ev: Evaluator, base: MapValue, _arguments: Arguments, place: Place) -> Value:
-    rest = (Splice(Member(rest, "keys", "call", place)) for rest in base.rest)
+    rest = (_spread(one, "keys", lambda _: Unknown("key"), place) for one in base.rest)
     return Sequence("list", (*map(_key, base.entries), *rest), None, place)
 
 
 def _values(_ev: Evaluator, base: MapValue, _arguments: Arguments, place: Place) -> Value:
-    rest = (Splice(Member(rest, "values", "call", place)) for rest in base.rest)
+    rest = (_spread(one, "values", lambda value: value, place) for one in base.rest)
     return Sequence("list", (*base.entries.values(), *rest), None, place)
 
 

@@ -96,7 +96,7 @@ def set_item(ev: Evaluator, value: Value, key: Value, new: Value) -> Value:
         return alternatives(value.condition, tuple(set_item(ev, one, key, new) for one in value.values))
     if isinstance(value, MapValue):
         if name is ...:
-            return MapValue(value.entries, (*value.rest, Derived("item", (new,))), value.place)
+            return MapValue(value.entries, (*value.rest, Derived("entry", (new,))), value.place)
         return MapValue({**value.entries, name: new}, value.rest, value.place)
     if isinstance(value, Sequence) and isinstance(name, int):
         return _replaced(value, name, new)

@@ -201,6 +201,24 @@ class TestVolatilePrefix:
         role = system(Interpolation("role", UNKNOWN))
         assert levels(VolatilePrefix, prompt(role, message("user", value(REQUEST), text(LARGE)))) == [W]
 
+    @pytest.mark.parametrize(
+        ("ahead", "expected"),
+        [
+            ((text(5), Interpolation("score", UNKNOWN), text(5)), INFO),
+            ((text(5), Interpolation("score", DEPLOYMENT), text(5)), W),
+            ((Interpolation("role", UNKNOWN), text(5)), W),
+        ],
+    )
+    def test_lone_user_message_with_an_unknown_value_ahead(self, ahead: tuple[Part, ...], expected: Severity) -> None:
+        """It may change as well; what opens the message is taken for instructions."""
+        subject = prompt(message("user", *ahead, value(REQUEST), text(LARGE)))
+        assert levels(VolatilePrefix, subject) == [expected]
+
+    def test_lone_user_message_with_an_unknown_value_behind(self) -> None:
+        """That does not matter."""
+        subject = prompt(message("user", value(REQUEST), text(LARGE), Interpolation("score", UNKNOWN), text(5)))
+        assert levels(VolatilePrefix, subject) == [W]
+
     def test_lone_user_message_behind_a_conversation_is_silent(self) -> None:
         """It is new in every turn."""
         assert levels(VolatilePrefix, prompt(TURNS, message("user", value(REQUEST), text(LARGE)))) == []

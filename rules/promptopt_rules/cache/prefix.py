@@ -60,7 +60,8 @@ class Break:
 
     `position` is its stretch's index in `Layout.items`. `characters` of constant text stand behind it
     up to the conversation or the newest user message, `within` of them in its own stretch.
-    `conversations` are the known histories behind it that are read again because of it.
+    `conversations` are the known histories behind it that are read again because of it. `doubtful` says that it
+    stands in a lone user message behind a value of which nothing is known: that may change as well.
     """
 
     interpolation: Interpolation
@@ -69,6 +70,7 @@ class Break:
     characters: int
     within: int
     conversations: tuple[History, ...] = ()
+    doubtful: bool = False
 
     @property
     def tokens(self) -> int:
@@ -176,14 +178,23 @@ def _breaks(items: tuple[Item, ...], prompt_size: int) -> list[Break]:
         if least and not user_is_prompt:
             continue
         inner, length = _breaks_in(message, first)
+        clear = _clear_until(message) if least else -1
         found += [
-            Break(part, message[0].role, position, behind + after, within, _reread(conversations, part))
+            Break(part, message[0].role, position, behind + after, within, _reread(conversations, part), after < clear)
             for part, position, after, within in inner
             if estimate_tokens(after) >= least
         ]
         if message[0].certain and estimate_tokens(length) >= least:
             behind += length
     return found[::-1]
+
+
+def _clear_until(message: tuple[Stretch, ...]) -> int:
+    """Constant characters behind the first value inside the text of which nothing is known, -1 without one. What
+    opens the message is taken for instructions."""
+    inner, length = _breaks_in(message, 0)
+    unknown = (after for part, _, after, _ in inner if part.volatility is Volatility.UNKNOWN)
+    return max((after for after in unknown if after < length), default=-1)
 
 
 def _reread(conversations: tuple[History, ...], part: Interpolation) -> tuple[History, ...]:

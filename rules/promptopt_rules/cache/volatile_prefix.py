@@ -36,8 +36,9 @@ class VolatilePrefix(Rule[Prompt]):
 
     A **warning** where a conversation follows and the value changes from turn to turn, or where at least
     `min-static-tokens` constant tokens follow and the prompt can reach the size from which providers
-    cache at all. An **info** where less than that follows, and for values that change once a day (a date)
-    or from process to process (a host name, an id made at import).
+    cache at all. An **info** where less than that follows, for values that change once a day (a date)
+    or from process to process (a host name, an id made at import), and in a lone user message where a value
+    that could not be resolved stands ahead, inside the text: it may change as well.
 
     One finding names the value that changes most often; other values that change ahead of the same text
     are listed with it. Token figures are estimated from characters.
@@ -227,7 +228,7 @@ def _grade(found: Change, options: VolatilePrefix.Options, *, cacheable: bool) -
     if not level.at_least(Volatility.USER):
         reread = level is Volatility.DAY and found.at.conversations
         return Severity.INFO if large or reread else None
-    if large or _changes_within_conversation(found):
+    if (large and not found.at.doubtful) or _changes_within_conversation(found):
         return Severity.WARNING
     least = options.min_hint_tokens_per_call if level is Volatility.CALL else options.min_hint_tokens
     return Severity.INFO if tokens >= least or (found.at.conversations and _is_state(found)) else None
