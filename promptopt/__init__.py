@@ -10,7 +10,15 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from promptopt.config import Config, load_config
-    from promptopt.errors import ConfigError, InternalError, PromptoptError, RulePackError, UsageError
+    from promptopt.errors import (
+        BudgetError,
+        ConfigError,
+        InternalError,
+        PromptoptError,
+        RulePackError,
+        TrimError,
+        UsageError,
+    )
     from promptopt.finding import Applicability, Edit, Finding, Fix, Related, Remedy, Severity
     from promptopt.lint import Report, check, check_text
     from promptopt.prompt import (
@@ -34,12 +42,16 @@ if TYPE_CHECKING:
     )
     from promptopt.rule import Rule, RuleContext, load_rules
     from promptopt.source import Location, Position, SourceFile, Span
+    from promptopt.trim import HistoryTrimmer, TrimmedHistory
 
 __version__ = "0.1.0"
 
 _ROOMS: Final = {
     "config": ("Config", "load_config"),
-    "errors": ("ConfigError", "InternalError", "PromptoptError", "RulePackError", "UsageError"),
+    "errors": (
+        *("BudgetError", "ConfigError", "InternalError", "PromptoptError", "RulePackError"),
+        *("TrimError", "UsageError"),
+    ),
     "finding": ("Applicability", "Edit", "Finding", "Fix", "Related", "Remedy", "Severity"),
     "lint": ("Report", "check", "check_text"),
     "prompt": (
@@ -48,12 +60,14 @@ _ROOMS: Final = {
     ),
     "rule": ("Rule", "RuleContext", "load_rules"),
     "source": ("Location", "Position", "SourceFile", "Span"),
+    "trim": ("HistoryTrimmer", "TrimmedHistory"),
 }
 _HOMES: Final = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "Applicability",
     "Block",
+    "BudgetError",
     "CacheMarker",
     "Call",
     "CallContext",
@@ -65,6 +79,7 @@ __all__ = [
     "Finding",
     "Fix",
     "History",
+    "HistoryTrimmer",
     "InternalError",
     "Interpolation",
     "Location",
@@ -87,6 +102,8 @@ __all__ = [
     "Text",
     "Tool",
     "ToolList",
+    "TrimError",
+    "TrimmedHistory",
     "UsageError",
     "Volatility",
     "__version__",

@@ -4,6 +4,8 @@ PromptoptError
 ├── UsageError      a path or option on the command line
 ├── ConfigError     the project's configuration
 ├── RulePackError   a rule pack that is missing, broken or in conflict
+├── TrimError       passages or messages that cannot be trimmed as asked
+│   └── BudgetError what must stay is over budget
 └── InternalError   a rule that failed on a prompt
 """
 
@@ -24,6 +26,24 @@ class ConfigError(PromptoptError):
 
 class RulePackError(PromptoptError):
     """No rule pack, one that cannot be imported, or two rules of one code."""
+
+
+class TrimError(PromptoptError, ValueError):
+    """Arguments, messages or passages that a trimmer cannot work with."""
+
+
+class BudgetError(TrimError):
+    """What must stay is over budget.
+
+    Attributes:
+        needed: tokens of what must stay.
+        budget: tokens that there are.
+    """
+
+    def __init__(self, *, needed: int, budget: int) -> None:
+        super().__init__(f"what must stay takes {needed} tokens, the budget is {budget}: raise it, or keep less")
+        self.needed = needed
+        self.budget = budget
 
 
 class InternalError(PromptoptError):
