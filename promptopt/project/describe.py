@@ -65,6 +65,9 @@ MAX_DEPTH: Final = 150
 _MAY_BE_MAPPING: Final = re.compile(r"dict|mapping|any\b|object|json", re.IGNORECASE)
 
 _NAMEABLE: Final = frozenset({"user-words", "retrieved-passages", "conversation-history"})
+_TEXT_FIELDS: Final = frozenset({"text", "content", "contents", "body", "value", "raw", "message", "title"})
+"""Attributes and keys that hold what an object is about; others may say anything (`context.language`)."""
+
 _PRINTING: Final = frozenset({"join", "repr", "+", "%", "method"})
 """Operations that put their inputs into text as they print."""
 
@@ -306,7 +309,15 @@ class Describer:
         passed = self._over_callers(base, part)
         if passed is not None and passed[0] is not Volatility.UNKNOWN:
             return passed
-        return self._named_parameter(base) or self._typed_parameter(base) or UNKNOWN
+        return self._named_part(value, base) or self._typed_parameter(base) or UNKNOWN
+
+    def _named_part(self, value: Member, base: Parameter) -> Description | None:
+        """What the parameter's name tells of a part of it: an attribute of what goes by a text's name says what
+        its own name says."""
+        is_field = value.name.isidentifier() and value.name not in _TEXT_FIELDS
+        if is_field and self.ev.sources.name(value.name) is None:
+            return None
+        return self._named_parameter(base)
 
     def _over_callers(self, value: Parameter, part: Callable[[Value], Value] | None = None) -> Description | None:
         """What traced callers pass, or a `part` of it: the most volatile that is known, unknown only where

@@ -55,6 +55,8 @@ def item(ev: Evaluator, base: Value, key: Value, place: Place | None) -> Value:
         return narrowed(ev, base, name, place)
     if isinstance(base, (Volatile, External, ClassValue, Function, TextValue)):
         return base if not isinstance(base, TextValue) else Derived("index", (base, key), place)
+    if isinstance(base, Derived) and base.how in ("item", "entry") and isinstance(name, str):
+        return Derived("item", tuple(item(ev, one, key, place) for one in base.inputs), place)
     if isinstance(base, Grown):
         return Member(base, "", "item", place)
     if isinstance(name, str):

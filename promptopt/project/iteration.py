@@ -422,8 +422,29 @@ def _fused_items(
         return alternatives("loop", (last, first))
     head = len(first.items)
     added = tuple(item for item in last.items[head:] if not (isinstance(item, AgainItems) and item.loop == place))
-    again = (AgainItems(source[0], source[1], source[2], added, place, grows),) if added else ()
+    # what only some elements add, the same ones may add every time
+    over = source[1] if any(not _is_filter(item) for item in added) else Unknown("filter", (source[1],))
+    added = tuple(_picked(item) for item in added)
+    again = (AgainItems(source[0], over, source[2], added, place, grows),) if added else ()
     return Sequence(first.kind, (*kept, *again), first.order or last.order, first.place)
+
+
+def _is_filter(item: Item) -> bool:
+    """Whether an item is added for some elements and nothing for all others."""
+    if not isinstance(item, EitherItems):
+        return False
+    filled = [run for run in item.alternatives if run]
+    if len(filled) == len(item.alternatives) or len(filled) > 1:
+        return False
+    return not filled or not isinstance(filled[0][0], EitherItems) or _is_filter(filled[0][0])
+
+
+def _picked(item: Item) -> Item:
+    """An item of a loop's body: a part of an element that is added only for some may be that of none of those known."""
+    if not isinstance(item, EitherItems) or not _is_filter(item):
+        return item
+    runs = (tuple(Unknown("filter", (one,)) if isinstance(one, Member) else one for one in run) for run in item[1])
+    return item._replace(alternatives=tuple(runs))
 
 
 def _aligned(first: Items, last: Items) -> Items | None:

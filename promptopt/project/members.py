@@ -117,7 +117,7 @@ def _parameter_attribute(ev: Evaluator, base: Parameter, name: str, place: Place
         if isinstance(typed, External):
             source = ev.sources.annotation(typed.dotted)
             if source is not None:
-                return ev.volatile(source.kind, place, None)
+                return ev.volatile(ev.sources.narrow(source.kind, name), place, None)
     return named_member(ev, base, name, "attribute", place)
 
 

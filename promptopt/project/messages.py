@@ -117,6 +117,10 @@ class MessageBuilder:
     def _repeated(self, piece: Again) -> Parts:
         """How often a part is repeated changes with the sequence it is repeated for."""
         level, causes = self._seen(self.describer.repetition(piece.over))
+        # what is printed of a conversation's turns stands inside; which of them are is often decided by their role
+        kept = tuple(cause for cause in causes if cause.kind != "conversation-history")
+        if len(kept) < len(causes):
+            level, causes = max((cause.volatility for cause in kept), default=Volatility.UNKNOWN), kept
         in_no_order = any(cause.kind.endswith("-order") for cause in causes)
         if level is Volatility.CONSTANT or (level is Volatility.UNKNOWN and not in_no_order):
             return ()
@@ -324,8 +328,9 @@ class MessageBuilder:
         if any(isinstance(one, History) for one in built):
             return built
         roles = {one.role for one in built if isinstance(one, Message)}
-        if len(roles) > 1 or not roles <= _KNOWN_ROLES or self._is_list(item.over):
-            history = self._history(item.over, _place(item.over) or item.loop)
+        over = item.over.inputs[0] if isinstance(item.over, Unknown) and item.over.why == "filter" else item.over
+        if len(roles) > 1 or not roles <= _KNOWN_ROLES or self._is_list(over):
+            history = self._history(over, _place(over) or item.loop)
             return (replace(history, known=True),)
         return tuple(_uncertain(one) for one in built)
 
