@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
     from promptopt.readers.facts import CallFact, Expression
 
+_OBJECT_KINDS: Final = frozenset({"chat-message", "run-context", "session-id"})
+"""Kinds of volatile values that are objects: what their methods return may be anything."""
+
 MAX_NESTING: Final = 12
 """Calls within calls that are entered."""
 
@@ -313,4 +316,10 @@ def _volatile_method(
         return Derived("size", (base,), place)
     if name in ("get", "pop") and arguments.positional:
         return indexing.item(ev, base, ev.force(arguments.positional[0]), place)
+    if (
+        base.kind in _OBJECT_KINDS
+        and not ev.sources.passes_method(name)
+        and ev.sources.narrow(base.kind, name) == base.kind
+    ):
+        return Unknown("method", (base,), name, place)
     return members.narrowed(ev, base, name, place)

@@ -546,23 +546,30 @@ class TestVolatileCacheBreakpoint:
     )
     def test_marker_on_the_block(self, level: Volatility, expected: list[Severity]) -> None:
         """That also holds a value that changes."""
-        subject = prompt(system(text(200), value(level), marker=MARK), QUESTION)
+        subject = prompt(system(text(LARGE), value(level), marker=MARK), QUESTION)
         assert levels(VolatileCacheBreakpoint, subject) == expected
 
     def test_marker_behind_the_block(self) -> None:
         """The prefix up to the marker is never found again."""
-        blocks = Message("system", (Block((value(CALL),)), Block((text(200),), MARK)))
+        blocks = Message("system", (Block((value(CALL),)), Block((text(LARGE),), MARK)))
         [finding] = found(VolatileCacheBreakpoint, prompt(blocks, QUESTION))
         assert (finding.severity, finding.location) == (W, at(10))
         assert [one.location for one in finding.related] == [MARK.location, at(700)]
-        assert "about 200 constant tokens" in finding.message
+        assert "about 1,024 constant tokens" in finding.message
 
     @pytest.mark.parametrize(("tokens", "expected"), [(64, [W]), (63, [])])
     def test_least_text(self, tokens: int, expected: list[Severity]) -> None:
         """Too little to store is not told."""
         subject = prompt(system(text(tokens), value(CALL), marker=MARK), QUESTION)
-        assert levels(VolatileCacheBreakpoint, subject) == expected
-        assert levels(VolatileCacheBreakpoint, subject, min_static_tokens=1) == [W]
+        assert levels(VolatileCacheBreakpoint, subject, min_cacheable_tokens=0) == expected
+        assert levels(VolatileCacheBreakpoint, subject, min_cacheable_tokens=0, min_static_tokens=1) == [W]
+
+    @pytest.mark.parametrize(("tokens", "expected"), [(1024, W), (1023, INFO)])
+    def test_prompt_below_the_cacheable_minimum_is_info(self, tokens: int, expected: Severity) -> None:
+        """Providers ignore its marker."""
+        assert levels(VolatileCacheBreakpoint, prompt(system(text(tokens), value(CALL), marker=MARK), QUESTION)) == [
+            expected
+        ]
 
     def test_text_of_unknown_length_may_be_long(self) -> None:
         """Rules from elsewhere."""
@@ -571,7 +578,7 @@ class TestVolatileCacheBreakpoint:
 
     def test_value_behind_the_marker(self) -> None:
         """As it should be."""
-        blocks = Message("system", (Block((text(200),), MARK), Block((value(CALL),))))
+        blocks = Message("system", (Block((text(LARGE),), MARK), Block((value(CALL),))))
         assert levels(VolatileCacheBreakpoint, prompt(blocks, QUESTION)) == []
 
     def test_without_a_marker(self) -> None:
@@ -581,8 +588,8 @@ class TestVolatileCacheBreakpoint:
     def test_marker_in_the_newest_user_message(self) -> None:
         """A moving marker: what it stores is found in the next turn."""
         newest = message("user", value(REQUEST), value(CALL, offset=90), marker=MARK)
-        assert levels(VolatileCacheBreakpoint, prompt(system(text(200)), TURNS, newest)) == []
-        assert levels(VolatileCacheBreakpoint, prompt(system(text(200)), newest)) == []
+        assert levels(VolatileCacheBreakpoint, prompt(system(text(LARGE)), TURNS, newest)) == []
+        assert levels(VolatileCacheBreakpoint, prompt(system(text(LARGE)), newest)) == []
 
     def test_value_ahead_of_a_moving_marker(self) -> None:
         """Then the conversation is stored again in every turn."""
@@ -591,14 +598,14 @@ class TestVolatileCacheBreakpoint:
 
     def test_marker_on_a_lone_user_message_that_is_the_prompt(self) -> None:
         """It is written anew for every question."""
-        assert levels(VolatileCacheBreakpoint, prompt(message("user", value(REQUEST), text(300), marker=MARK))) == [W]
+        assert levels(VolatileCacheBreakpoint, prompt(message("user", value(REQUEST), text(LARGE), marker=MARK))) == [W]
         assert levels(VolatileCacheBreakpoint, prompt(message("user", value(REQUEST), text(200), marker=MARK))) == []
 
     @pytest.mark.parametrize(("level", "expected"), [(CALL, [W]), (REQUEST, []), (SESSION, [])])
     def test_document_in_an_earlier_message(self, level: Volatility, expected: list[Severity]) -> None:
         """A conversation's own words are kept; a clock among them is not."""
-        document = message("user", value(level), text(200), marker=MARK)
-        subject = prompt(system(text(100)), document, message("assistant", text(5)), QUESTION)
+        document = message("user", value(level), text(LARGE), marker=MARK)
+        subject = prompt(system(text(LARGE)), document, message("assistant", text(5)), QUESTION)
         assert levels(VolatileCacheBreakpoint, subject) == expected
 
     @pytest.mark.parametrize(
@@ -611,31 +618,31 @@ class TestVolatileCacheBreakpoint:
     )
     def test_earlier_marker_ahead_of_the_value(self, level: Volatility, later: int, expected: list[Severity]) -> None:
         """A layer for each user is a good arrangement, one for each request stores in vain."""
-        blocks = (Block((text(500),), MARK), Block((value(level), text(later)), MARK))
+        blocks = (Block((text(LARGE),), MARK), Block((value(level), text(later)), MARK))
         assert levels(VolatileCacheBreakpoint, prompt(Message("system", blocks), QUESTION)) == expected
 
     @pytest.mark.parametrize(("level", "expected"), [(USER, []), (REQUEST, [W]), (CALL, [W])])
     def test_earlier_marker_and_a_conversation(self, level: Volatility, expected: list[Severity]) -> None:
         """What changes per turn keeps the conversation from being found."""
-        blocks = (Block((text(500),), MARK), Block((value(level),)))
+        blocks = (Block((text(LARGE),), MARK), Block((value(level),)))
         newest = message("user", value(REQUEST, offset=300), marker=MARK)
         assert levels(VolatileCacheBreakpoint, prompt(Message("system", blocks), TURNS, newest)) == expected
 
     def test_marker_on_a_tool(self) -> None:
         """Tools stand ahead of the value."""
-        tools = ToolList((Tool("search", (text(500),), MARK),))
-        assert levels(VolatileCacheBreakpoint, prompt(system(value(CALL), text(500)), QUESTION, tools=tools)) == []
+        tools = ToolList((Tool("search", (text(LARGE),), MARK),))
+        assert levels(VolatileCacheBreakpoint, prompt(system(value(CALL), text(LARGE)), QUESTION, tools=tools)) == []
 
     def test_most_volatile_value_is_named(self) -> None:
         """The others are listed with it."""
-        parts = (value(DAY, "date", offset=10), value(CALL, offset=50), text(100))
+        parts = (value(DAY, "date", offset=10), value(CALL, offset=50), text(LARGE))
         [finding] = found(VolatileCacheBreakpoint, prompt(system(*parts, marker=MARK), QUESTION))
         assert (finding.severity, finding.location) == (W, at(50))
         assert finding.related[-1].location == at(10)
 
     def test_order_is_told_by_another_rule(self) -> None:
         """A set in a marked block."""
-        subject = prompt(system(value(CALL, "random-order"), text(200), marker=MARK), QUESTION)
+        subject = prompt(system(value(CALL, "random-order"), text(LARGE), marker=MARK), QUESTION)
         assert levels(VolatileCacheBreakpoint, subject) == []
 
 

@@ -10,7 +10,7 @@ from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
 from promptopt.prompt import CacheMarker, History, Prompt, Volatility, estimate_tokens
 from promptopt.rule import Rule, RuleContext
 from promptopt_rules.cache.evidence import HOW_OFTEN, Change, chain, change, count, describe, further, group
-from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, Stretch, is_unsized, layout
+from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, Stretch, is_unsized, layout, may_reach
 
 
 class VolatileCacheBreakpoint(Rule[Prompt]):
@@ -20,7 +20,7 @@ class VolatileCacheBreakpoint(Rule[Prompt]):
 
     A cache marker (`cache_control`, `cachePoint`, `prompt_cache_breakpoint`) on a block that also holds
     a value that changes, or behind a block that does. A **warning** for values that change from user to
-    user or more often, an **info** for a date.
+    user or more often, an **info** for a date and in a prompt that is too short to be cached.
 
     Where an earlier marker stands ahead of the value, the text up to that one is still read from the
     cache, and a later one that caches more for each user or conversation is a good arrangement. Then
@@ -94,6 +94,7 @@ class VolatileCacheBreakpoint(Rule[Prompt]):
     - `min-static-tokens` (64): constant tokens up to the marker from which it is reported
     - `min-prompt-tokens` (256): constant tokens behind the value from which a user message in a request
       without system text counts as the prompt
+    - `min-cacheable-tokens` (1024): prompts that cannot reach this size are not cached, whatever is marked
 
     ## Fix safety
 
@@ -124,6 +125,9 @@ class VolatileCacheBreakpoint(Rule[Prompt]):
             default=256,
             metadata={"help": "constant tokens behind the value that make a lone user message the prompt"},
         )
+        min_cacheable_tokens: int = field(
+            default=1024, metadata={"help": "smallest prompt that providers cache; below it a marker is ignored"}
+        )
 
     def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
         """At most one finding per prompt: the change that matters most."""
@@ -141,7 +145,7 @@ class VolatileCacheBreakpoint(Rule[Prompt]):
         yield self.finding(
             _message(worst, arranged, context),
             place,
-            severity=Severity.INFO if worst.level is Volatility.DAY else self.severity,
+            severity=self.severity if _costs(worst, subject, arranged, context.options) else Severity.INFO,
             prompt=subject.name,
             subject=worst.interpolation.expression,
             related=[
@@ -155,6 +159,11 @@ class VolatileCacheBreakpoint(Rule[Prompt]):
 
 
 _ADVICE = "put the marker on the constant text and the value into a block of its own behind it"
+
+
+def _costs(found: Change, prompt: Prompt, arranged: Layout, options: VolatileCacheBreakpoint.Options) -> bool:
+    """Whether the provider stores the prompt, and again more often than once a day."""
+    return found.level is not Volatility.DAY and may_reach(prompt, arranged, options.min_cacheable_tokens)
 
 
 def _is_lost(found: Change, arranged: Layout, options: VolatileCacheBreakpoint.Options) -> bool:
