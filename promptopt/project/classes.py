@@ -170,7 +170,7 @@ def instance_attribute(ev: Evaluator, instance: Instance, name: str, place: Plac
 
 
 def _attribute_value(ev: Evaluator, instance: Instance, name: str, place: Place | None) -> Value:
-    written = _written(ev, instance, name)
+    written = _written(ev, instance, name, place)
     if written is not None:
         return written
     given = _field(ev, instance, name)
@@ -258,15 +258,15 @@ def _overridden(ev: Evaluator, instance: Instance, name: str, place: Place | Non
                 _bound(ev, ev.thunk(thunk, ev.open_frame(ref)), ev.instance_of(ClassValue(ref)), ClassValue(ref))
             )
             continue
-        written = _written(ev, ev.instance_of(ClassValue(ref)), name)
+        written = _written(ev, ev.instance_of(ClassValue(ref)), name, place)
         if written is not None:
             values.append(written)
     return alternatives("subclass", tuple(values)) if values else None
 
 
-def _written(ev: Evaluator, instance: Instance, name: str) -> Value | None:
+def _written(ev: Evaluator, instance: Instance, name: str, place: Place | None) -> Value | None:
     """What methods assign to `self.name`: the constructor's value, others as alternatives, and a mark
-    where methods make a list grow."""
+    where methods make a list grow. `place` is where it is read."""
     writes = ev.world.writes(instance.cls, ev).get(name)
     if not writes:
         return None
@@ -275,15 +275,17 @@ def _written(ev: Evaluator, instance: Instance, name: str) -> Value | None:
         return Unknown("cycle", name=name)
     ev.world.pending.add(key)
     try:
-        return _joined_writes(ev, instance, name, writes)
+        return _joined_writes(ev, instance, name, writes, place)
     finally:
         ev.world.pending.discard(key)
 
 
-def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tuple[ScopeRef, str]]) -> Value:
+def _joined_writes(
+    ev: Evaluator, instance: Instance, name: str, writes: list[tuple[ScopeRef, str]], place: Place | None
+) -> Value:
     initial: list[Value] = []
     later: list[Value] = []
-    grows: Place | None = None
+    grows: Grown | None = None
     for ref, path in writes[:12]:
         thunks = ev.flow(ref).all(path)
         if not thunks:  # in unreachable code
@@ -293,12 +295,14 @@ def _joined_writes(ev: Evaluator, instance: Instance, name: str, writes: list[tu
         is_init = ev.scope(ref).name.endswith(("__init__", "__post_init__", "setup", "model_post_init"))
         grown = next((t for t in mutated if _adds_items(t) and not t[2]), None)
         if grown is not None and not is_init and instance.state is None:
-            grows = Place(ref.path, *grown[6])
+            added = Place(ref.path, *grown[6])
+            grows = Grown("session", added, place is None or ev.recurrence.recurs(place, ref, (added.start,)))
         if is_init:
             initial.append(ev.thunk(thunks[-1], method_frame(ev, instance, ref)))
         elif assigned:
             value = objects.settled(ev, ev.thunk(assigned[-1], method_frame(ev, instance, ref)))
-            later.append(_kept_answer(value, name))
+            value = _kept_answer(value, name)
+            later.append(value if place is None else _as_often(ev, value, place, ref, assigned))
     if not initial:
         default = class_attribute(ev, instance.cls, name, None, instance)
         initial = [] if isinstance(default, (Member, Unknown)) else [default]
@@ -335,16 +339,31 @@ def _adds_items(thunk: Thunk) -> bool:
     return thunk[3] in _GROWING or (thunk[3] == "augment+" and thunk[4][0][0] in ("seq", "comp"))
 
 
-def _growing(value: Value, place: Place) -> Value:
-    grown = Splice(Grown("session", place), place)
+def _as_often(ev: Evaluator, value: Value, read: Place, writer: ScopeRef, assigned: list[Thunk]) -> Value:
+    """What another method has stored, which changes no more often than that method stores it."""
+    if ev.recurrence.within(read, writer):
+        return value
+    offsets = [offset for thunk in assigned if (offset := _offset(thunk)) is not None]
+    return ev.recurrence.lasting(value, "request" if ev.recurrence.recurs(read, writer, offsets) else "kept")
+
+
+def _offset(thunk: Thunk) -> int | None:
+    """Where a definition takes its value from; None for one that joins others."""
+    if thunk[0] == "unpack":
+        return _offset(thunk[1])
+    return thunk[1][1] if thunk[0] in ("expr", "each", "enter") else None
+
+
+def _growing(value: Value, grown: Grown) -> Value:
+    added = Splice(grown, grown.place)
     if isinstance(value, Sequence):
-        return Sequence(value.kind, (*value.items, grown), value.order, value.place)
+        return Sequence(value.kind, (*value.items, added), value.order, value.place)
     if isinstance(value, Alternatives):
         runs = [one for one in value.values if isinstance(one, Sequence)]
         if runs:
-            return _growing(max(runs, key=lambda one: len(one.items)), place)
+            return _growing(max(runs, key=lambda one: len(one.items)), grown)
     if isinstance(value, (Unknown, Parameter, Member, Constant)):
-        return Sequence("list", (Splice(value, place), grown), None, place)
+        return Sequence("list", (Splice(value, grown.place), added), None, grown.place)
     return value
 
 

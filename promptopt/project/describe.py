@@ -135,6 +135,8 @@ class Describer:
             known = self.ev.sdks.is_constant(value.dotted) or value.dotted.rpartition(".")[2].isupper()
             return CONSTANT if known else UNKNOWN
         if isinstance(value, Grown):
+            if not value.steady:
+                return UNKNOWN
             return self._named("loop-growth" if value.where == "loop" else "growing-list", value.place, "")
         if isinstance(value, Variable):
             source = self.ev.sources.template_name(value.name)
@@ -220,6 +222,8 @@ class Describer:
 
     def _derived(self, value: Derived) -> Description:
         description = self.joined(map(self.of, value.inputs))
+        if value.how in ("kept", "request"):
+            return _stored(description, value.how)
         if value.how not in _PRINTING:
             description = _unprinted(description)
         if value.how in ("size", "sorted"):
@@ -370,6 +374,18 @@ def _unprinted(description: Description) -> Description:
     if len(kept) == len(description[1]):
         return description
     return max((Volatility.UNKNOWN, *(cause.volatility for cause in kept))), kept
+
+
+def _stored(description: Description, how: str) -> Description:
+    """A description of what another method has stored: once per request at most (`request`), or nobody knows when
+    (`kept`); what it is for a user or a conversation it stays."""
+    level, causes = description
+    if how == "request":
+        request = Volatility.REQUEST
+        lowered = tuple(replace(one, volatility=min(one.volatility, request)) for one in causes)
+        return (request if level is Volatility.CALL else level), lowered
+    kept = tuple(cause for cause in causes if cause.volatility < Volatility.REQUEST)
+    return (level if level < Volatility.REQUEST else Volatility.UNKNOWN), kept
 
 
 def _unordered_parts(level: Volatility, causes: tuple[Cause, ...]) -> Description:

@@ -14,6 +14,7 @@ from promptopt.project.definitions import THUNKS
 from promptopt.project.expressions import EXPRESSIONS
 from promptopt.project.flow import Flow, Thunk, flow_of
 from promptopt.project.frames import END, IN_PROGRESS, Frame
+from promptopt.project.recurrence import Recurrence
 from promptopt.project.targets import path_of
 from promptopt.project.values import (
     NONE,
@@ -71,6 +72,7 @@ class Evaluator:
         self.changes: dict[tuple[int, str], tuple[object, Value]] = {}
         self.setters: dict[tuple[ScopeRef, str], frozenset[str] | None] = {}
         self.active: dict[ScopeRef, int] = {}
+        self.recurrence = Recurrence(self)
 
     def refuel(self, amount: int = FUEL) -> None:
         """Start the work for another request."""
@@ -93,6 +95,7 @@ class Evaluator:
         self._selves.clear()
         self.instance_frames.clear()
         self.instances.clear()
+        self.recurrence.forget()
 
     def apart(self, fuel: int, expression: Expression, ref: ScopeRef, position: int) -> Value:
         """The value of an expression in an open frame, with fuel of its own."""

@@ -70,7 +70,8 @@ class Volatile(Value):
 class Derived(Value):
     """Computed from `inputs` by something that keeps what they say; as volatile as they are.
 
-    `how` is `json` for serialised mappings, `member` for a part of something, else free text.
+    `how` is `json` for serialised mappings, `member` for a part of something, `kept` and `request` for what another
+    method has stored at some time or in each request, else free text.
     """
 
     how: str
@@ -304,10 +305,11 @@ class Variable(Value):
 @dataclass(frozen=True, slots=True, eq=False)
 class Grown(Value):
     """Items that other methods, earlier rounds or a store have added to a list. `where` is loop,
-    session or store."""
+    session or store; `steady` says that some are added for each request."""
 
     where: str
     place: Place | None = None
+    steady: bool = True
 
 
 @dataclass(slots=True, eq=False)
