@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, conditions, iteration, mutation
+from promptopt.project import classes, conditions, iteration, mutation, operators
 from promptopt.project.frames import END, Frame
 from promptopt.project.values import (
     NONE,
@@ -20,7 +20,6 @@ from promptopt.project.values import (
     Splice,
     Unknown,
     Value,
-    alternatives,
     is_none,
 )
 
@@ -64,7 +63,7 @@ def _join(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
         return Unknown("unreachable")
     if test is None and len(values) > 1:
         values = [v for v in values if not _blank(v)] or values[:1]
-    return alternatives(ev.text(ev.place(test, frame)) if test is not None else "", tuple(values))
+    return operators.either(ev.text(ev.place(test, frame)) if test is not None else "", tuple(values))
 
 
 def _blank(value: Value) -> bool:

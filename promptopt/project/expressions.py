@@ -38,7 +38,6 @@ from promptopt.project.values import (
     TextValue,
     Unknown,
     Value,
-    alternatives,
     constant_key,
     literal,
     plain,
@@ -171,7 +170,7 @@ def _or(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
             break
     if not chosen:
         return ev.evaluate(e[3][-1], frame, position)
-    return alternatives(ev.text(ev.place(e, frame)), tuple(chosen))
+    return operators.either(ev.text(ev.place(e, frame)), tuple(chosen))
 
 
 def _and(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
@@ -190,7 +189,7 @@ def _conditional(ev: Evaluator, e: Expression, frame: Frame, position: int) -> V
     if decided is not None:
         return ev.evaluate(e[4] if decided else e[5], frame, position)
     values = (ev.evaluate(e[4], frame, position), ev.evaluate(e[5], frame, position))
-    return alternatives(ev.text(ev.place(e[3], frame)), values)
+    return operators.either(ev.text(ev.place(e[3], frame)), values)
 
 
 def _sequence(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:

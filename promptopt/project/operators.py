@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptopt.project import strings
 from promptopt.project.iteration import spliced
-from promptopt.project.values import Alternatives, Constant, Derived, Place, Sequence, TextValue, Value
+from promptopt.project.values import (
+    Alternatives,
+    Constant,
+    Derived,
+    Hole,
+    Place,
+    Sequence,
+    TextValue,
+    Value,
+    Volatile,
+    alternatives,
+    plain,
+)
+from promptopt.prompt import Volatility
 
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
@@ -38,3 +52,34 @@ def add(ev: Evaluator, values: list[tuple[Value, Expression]], frame: Frame) -> 
 
 def _textual(value: Value) -> bool:
     return isinstance(value, TextValue) or (isinstance(value, Alternatives) and all(map(_textual, value.values)))
+
+
+def either(condition: str, values: tuple[Value, ...]) -> Value:
+    """One of several values that a condition chooses from.
+
+    A random id that stands in where none was given (`session_id or uuid4()`) is made as seldom as the other is given.
+    """
+    ids = [_with_id_kept(value) for value in values]
+    given = any(kept is value and not _is_constant(value) for kept, value in zip(ids, values, strict=True))
+    return alternatives(condition, tuple(ids) if given else values)
+
+
+def _is_constant(value: Value) -> bool:
+    return isinstance(value, Constant) or plain(value) is not None
+
+
+def _with_id_kept(value: Value) -> Value:
+    """A random id, or a text with one, as what belongs to a conversation; any other value itself."""
+    if isinstance(value, Volatile) and value.kind == "random-id" and value.volatility is Volatility.CALL:
+        return replace(value, volatility=Volatility.SESSION)
+    if isinstance(value, TextValue):
+        pieces = tuple(
+            piece._replace(value=_with_id_kept(piece.value)) if isinstance(piece, Hole) else piece
+            for piece in value.pieces
+        )
+        changed = any(
+            isinstance(old, Hole) and isinstance(new, Hole) and old.value is not new.value
+            for old, new in zip(value.pieces, pieces, strict=True)
+        )
+        return TextValue(pieces) if changed else value
+    return value
