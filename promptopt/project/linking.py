@@ -19,9 +19,10 @@ from promptopt.project.describe import Describer, location
 from promptopt.project.evaluate import FUEL, Evaluator
 from promptopt.project.frames import Frame
 from promptopt.project.interfaces import Interfaces, passes_on
-from promptopt.project.messages import MessageBuilder
+from promptopt.project.messages import MessageBuilder, Rounds
 from promptopt.project.needs import open_parameters
 from promptopt.project.requests import Requests, Site, Slots
+from promptopt.project.targets import last_name
 from promptopt.project.values import (
     ClassValue,
     Constant,
@@ -65,6 +66,9 @@ KEPT_STEPS: Final = 150_000
 
 SITE_STEPS: Final = 40_000
 """Evaluation steps for all prompts of one request site; callers that are left then are not followed."""
+
+ASKING: Final = frozenset({"input", "prompt", "prompt_async", "ask", "readline", "chat_input", "text_input"})
+"""Functions that ask the user for the next turn, by their last names."""
 
 RECURSION: Final = 12_000
 """Interpreter frames that nested evaluations may take; the evaluator's own bound is reached first."""
@@ -277,7 +281,9 @@ class _Linker:
     def _build(self, site: Site, slots: Slots, chain: _Chain, hooked: tuple[Value, ...]) -> Prompt:
         places = (site.place, *(hop.place for hop in chain.hops))
         made_once = site.shape.history == "agent"
-        builder = MessageBuilder(self.ev, self.describer, site.sdk, places, made_once=made_once)
+        calls = ((site.scope, site.call), *((hop.scope, hop.call) for hop in chain.hops))
+        rounds = tuple(one for where in calls for one in self._rounds(*where))
+        builder = MessageBuilder(self.ev, self.describer, site.sdk, places, rounds, made_once=made_once)
         messages: list[Message | History] = []
         for value in slots.system:
             messages.extend(builder.system(value))
@@ -298,6 +304,14 @@ class _Linker:
             tuple(messages),
             tuple(location(hop.place) for hop in hops),
         )
+
+    def _rounds(self, ref: ScopeRef, call: int) -> Iterator[Rounds]:
+        """The loops around a call on the way to the request."""
+        flow, scope = self.ev.flow(ref), self.ev.scope(ref)
+        for loop in flow.enclosing(flow.call_position(call)):
+            inside = (fact for fact in scope.calls if loop.start <= fact[0] < loop.end)
+            asks = any(last_name(fact[2]) in ASKING for fact in inside)
+            yield Rounds(Place(ref.path, loop.start, loop.end), scope.start, asks)
 
     def _kept_in(self, site: Site, slots: Slots, hooked: tuple[Value, ...]) -> str:
         """What an agent's earlier messages stand behind: instructions made anew for each request (`agent`),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from promptopt.project import calls, strings, templates
 from promptopt.project.describe import Describer, Description, location
@@ -79,17 +79,35 @@ _TURNS: Final = frozenset({"conversation-history", "growing-list", "loop-growth"
 _MAX_TOOL_TEXT: Final = 200
 
 
+class Rounds(NamedTuple):
+    """A loop around a request or a call that leads to it; `start` is where its function starts, `asks` says that each
+    round asks the user for something."""
+
+    loop: Place
+    start: int
+    asks: bool
+
+
 class MessageBuilder:
     """Builds the model's values for one request of an SDK; `places` are the request's call and the calls that
-    lead to it, `made_once` says that its instructions are made with the object that keeps the conversation."""
+    lead to it, `rounds` the loops around them, `made_once` says that its instructions are made with the object
+    that keeps the conversation."""
 
     def __init__(
-        self, ev: Evaluator, describer: Describer, sdk: Sdk, places: tuple[Place, ...] = (), *, made_once: bool = False
+        self,
+        ev: Evaluator,
+        describer: Describer,
+        sdk: Sdk,
+        places: tuple[Place, ...] = (),
+        rounds: tuple[Rounds, ...] = (),
+        *,
+        made_once: bool = False,
     ) -> None:
         self.ev = ev
         self.describer = describer
         self.markers = sdk.markers or ("cache_control",)
         self.places = places
+        self.rounds = rounds
         self.made_once = made_once
         self.left = MAX_PARTS
 
@@ -153,13 +171,31 @@ class MessageBuilder:
 
     def _seen(self, description: Description) -> Description:
         """A description as this request sees it: a list that grows in a loop is complete where the request
-        is sent behind that loop."""
-        level, causes = description
+        is sent behind that loop, and what is made ahead of the loop that sends requests is not made for each."""
+        level, causes = description = self._made_ahead(description)
         kept = tuple(cause for cause in causes if cause.kind != "loop-growth" or self._is_around(cause.chain[:1]))
         if len(kept) == len(causes):
             return description
         left = max((cause.volatility for cause in kept), default=Volatility.UNKNOWN)
         return (level if level is Volatility.UNKNOWN else left), kept
+
+    def _made_ahead(self, description: Description) -> Description:
+        level, causes = description
+        if level is not Volatility.CALL or not self.rounds:
+            return description
+        seen = tuple(self._of_all_rounds(cause) for cause in causes)
+        return max((cause.volatility for cause in seen), default=level), seen
+
+    def _of_all_rounds(self, cause: Cause) -> Cause:
+        if cause.volatility is not Volatility.CALL or not cause.chain:
+            return cause
+        made = cause.chain[0]
+        ahead = [
+            one for one in self.rounds if one.loop.path == made.path and one.start <= made.span.start < one.loop.start
+        ]
+        if not ahead:
+            return cause
+        return replace(cause, volatility=Volatility.SESSION if any(one.asks for one in ahead) else Volatility.REQUEST)
 
     def _is_around(self, loops: tuple[Location, ...]) -> bool:
         """Whether the request, or a call on the way to it, stands inside a loop."""
