@@ -314,6 +314,9 @@ def _volatile_method(
         return members.formatted(ev, base, name, directives, place, frame)
     if ev.sources.sizes(name):
         return Derived("size", (base,), place)
+    if name in ("split", "partition"):
+        separator = library.text_of(ev, arguments.positional[0]) if arguments.positional else None
+        return members.halves(ev, base, name, separator, place)
     if name in ("get", "pop") and arguments.positional:
         return indexing.item(ev, base, ev.force(arguments.positional[0]), place)
     if (

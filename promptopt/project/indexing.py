@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptopt.project import strings
 from promptopt.project.iteration import element, known_items
-from promptopt.project.members import named_member, narrowed
+from promptopt.project.members import named_member, narrowed, printed_day
 from promptopt.project.values import (
     Alternatives,
     ClassValue,
@@ -17,6 +17,7 @@ from promptopt.project.values import (
     External,
     Function,
     Grown,
+    Hole,
     Item,
     MapValue,
     Member,
@@ -109,6 +110,9 @@ def _at(items: tuple[Item, ...], index: int, *, backwards: bool) -> Iterator[Val
 def cut(ev: Evaluator, base: Value, bounds: tuple[Value | None, ...], place: Place | None) -> Value:
     """`base[lo:hi:step]`."""
     keys = tuple(None if one is None else constant_key(one) for one in bounds)
+    stamp = _sole(base)
+    if stamp is not None and keys[0] in (None, 0) and isinstance(keys[1], int) and keys[1] > 0:
+        return printed_day(ev, stamp, keys[1], place)
     if isinstance(base, Sequence):
         items = known_items(base)
         if items is not None and all(key is None or isinstance(key, int) for key in keys):
@@ -130,6 +134,13 @@ def cut(ev: Evaluator, base: Value, bounds: tuple[Value | None, ...], place: Pla
     if isinstance(base, Volatile) or (isinstance(base, Derived) and base.how == "tokens"):
         return base
     return Member(base, "", "slice", place)
+
+
+def _sole(value: Value) -> Volatile | None:
+    """The volatile value that a text consists of."""
+    if isinstance(value, TextValue) and len(value.pieces) == 1 and isinstance(value.pieces[0], Hole):
+        value = value.pieces[0].value
+    return value if isinstance(value, Volatile) else None
 
 
 def union(ev: Evaluator, left: Value, right: Value, place: Place) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from promptopt.project import classes
 from promptopt.project.frames import Frame
@@ -17,6 +17,7 @@ from promptopt.project.values import (
     ModuleValue,
     Parameter,
     Place,
+    Sequence,
     TextValue,
     Unknown,
     Value,
@@ -87,6 +88,27 @@ def formatted(
     if not kind:
         return literal(directives)
     return value if kind == value.kind else _as_kind(ev, value, kind, place)
+
+
+MAX_DAY: Final = 10
+"""Characters of a printed day."""
+
+PRINTED_DAY: Final = "%Y-%m-%d"
+"""How a time begins that is printed without directives; the hour follows behind a space or a T."""
+
+
+def printed_day(ev: Evaluator, value: Value, end: int, place: Place | None) -> Value:
+    """The first characters of a time that is printed without directives: its day where they end ahead of the hour."""
+    is_plain = isinstance(value, Volatile) and "strf" not in value.expression
+    return formatted(ev, value, "strftime", PRINTED_DAY, place, None) if is_plain and end <= MAX_DAY else value
+
+
+def halves(ev: Evaluator, value: Volatile, method: str, separator: str | None, place: Place) -> Value:
+    """A printed time taken apart into day and hour."""
+    day = printed_day(ev, value, MAX_DAY, place)
+    if day is value or separator not in (None, " ", "T"):
+        return value
+    return Sequence("list", (day, value) if method == "split" else (day, literal(separator or ""), value), None, place)
 
 
 def identifier(value: Value) -> str | None:

@@ -420,12 +420,19 @@ def _recovered(before: Literal, after: Piece) -> list[Piece]:
 def strip(text: TextValue, characters: str | None, sides: str) -> Value:
     """`strip`, `lstrip` and `rstrip`, by `sides` (`lr`, `l`, `r`)."""
     pieces = list(text.pieces)
-    if "l" in sides and pieces and isinstance(pieces[0], Literal):
+    while "l" in sides and pieces and isinstance(pieces[0], Literal):
         kept = pieces[0].value.lstrip(characters)
-        pieces[0] = _part(pieces[0], kept, len(pieces[0].value) - len(kept))
-    if "r" in sides and pieces and isinstance(pieces[-1], Literal):
-        pieces[-1] = _part(pieces[-1], pieces[-1].value.rstrip(characters), 0)
-    return TextValue(tuple(p for p in pieces if not (isinstance(p, Literal) and not p.value)))
+        if kept:
+            pieces[0] = _part(pieces[0], kept, len(pieces[0].value) - len(kept))
+            break
+        del pieces[0]
+    while "r" in sides and pieces and isinstance(pieces[-1], Literal):
+        kept = pieces[-1].value.rstrip(characters)
+        if kept:
+            pieces[-1] = _part(pieces[-1], kept, 0)
+            break
+        del pieces[-1]
+    return TextValue(tuple(pieces))
 
 
 def shortened(text: TextValue, length: int | None) -> Value:
