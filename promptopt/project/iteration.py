@@ -320,9 +320,23 @@ class _Unrolled:
         for item in over.items:
             added = self._added(item) if isinstance(item, Value) else None
             if added is None:
-                return None
+                return self._rewritten(over)
             pieces.extend(added)
         return TextValue((*self.first.pieces, *pieces)) if len(pieces) < MAX_ADDED else None
+
+    def _rewritten(self, over: Sequence) -> Value | None:
+        """A text that each round makes anew from the one before (`text = text.replace(name, value)`)."""
+        text: Value = self.first
+        for item in over.items:
+            if not isinstance(item, Value) or not isinstance(text, TextValue) or len(text.pieces) > MAX_ADDED:
+                return None
+            text = self._after(text, item)
+        return text
+
+    def _after(self, before: Value, element: Value) -> Value:
+        """What one round makes of a value."""
+        heads = {self.head: before, id(self.loop.each): element}
+        return self.ev.thunk(self.after, self.frame.fork(heads, self.loop.first))
 
     def _items(self, items: Items) -> Items | None:
         result: list[Item] = []
@@ -352,8 +366,7 @@ class _Unrolled:
         return self._added(item)
 
     def _added(self, element: Value) -> tuple[Any, ...] | None:
-        heads = {self.head: self.first, id(self.loop.each): element}
-        last = self.ev.thunk(self.after, self.frame.fork(heads, self.loop.first))
+        last = self._after(self.first, element)
         if isinstance(self.first, Sequence) and isinstance(last, Sequence):
             head = _common(self.first.items, last.items)
             return last.items[head:] if head == len(self.first.items) else None
