@@ -65,6 +65,19 @@ MAX_DEPTH: Final = 150
 _MAY_BE_MAPPING: Final = re.compile(r"dict|mapping|any\b|object|json", re.IGNORECASE)
 
 _NAMEABLE: Final = frozenset({"user-words", "retrieved-passages", "conversation-history"})
+_TEXTS: Final = frozenset(
+    {
+        "user-words",
+        "chat-message",
+        "retrieved-passages",
+        "input-text",
+        "tool-output",
+        "model-output",
+        "conversation-history",
+    }
+)
+"""Kinds of texts that are known by name."""
+
 _TEXT_FIELDS: Final = frozenset({"text", "content", "contents", "body", "value", "raw", "message", "title"})
 """Attributes and keys that hold what an object is about; others may say anything (`context.language`)."""
 
@@ -256,7 +269,14 @@ class Describer:
         level, causes = _unprinted(self.of(value.base))
         if value.how == "element":
             level, causes = _unordered_parts(level, causes)
+        if value.how in ("attribute", "item") and not self._says_what_it_is_part_of(value.name):
+            level, causes = _without(level, causes, lambda cause: cause.by_name and cause.kind in _TEXTS)
         return UNKNOWN if level < Volatility.USER and not causes else (level, causes)
+
+    def _says_what_it_is_part_of(self, name: str) -> bool:
+        """Whether an attribute or key of something that goes by a text's name says what that name says; others may
+        say anything."""
+        return not name.isidentifier() or name in _TEXT_FIELDS or self.ev.sources.name(name) is not None
 
     def _unknown(self, value: Unknown) -> Description:
         if value.name is not None:
@@ -316,12 +336,8 @@ class Describer:
         return self._named_part(value, base) or self._typed_parameter(base) or UNKNOWN
 
     def _named_part(self, value: Member, base: Parameter) -> Description | None:
-        """What the parameter's name tells of a part of it: an attribute of what goes by a text's name says what
-        its own name says."""
-        is_field = value.name.isidentifier() and value.name not in _TEXT_FIELDS
-        if is_field and self.ev.sources.name(value.name) is None:
-            return None
-        return self._named_parameter(base)
+        """What the parameter's name tells of a part of it."""
+        return self._named_parameter(base) if self._says_what_it_is_part_of(value.name) else None
 
     def _over_callers(self, value: Parameter, part: Callable[[Value], Value] | None = None) -> Description | None:
         """What traced callers pass, or a `part` of it: the most volatile that is known, unknown only where
@@ -370,10 +386,7 @@ def location(place: Place) -> Location:
 
 def _unprinted(description: Description) -> Description:
     """A part of a value, or a result computed from it: an object among the inputs does not show as such."""
-    kept = tuple(cause for cause in description[1] if cause.kind != "object-address")
-    if len(kept) == len(description[1]):
-        return description
-    return max((Volatility.UNKNOWN, *(cause.volatility for cause in kept))), kept
+    return _without(*description, lambda cause: cause.kind == "object-address")
 
 
 def _stored(description: Description, how: str) -> Description:
@@ -390,7 +403,11 @@ def _stored(description: Description, how: str) -> Description:
 
 def _unordered_parts(level: Volatility, causes: tuple[Cause, ...]) -> Description:
     """One element of a list: in which order it comes does not change it."""
-    kept = tuple(cause for cause in causes if not cause.kind.endswith("-order"))
+    return _without(level, causes, lambda cause: cause.kind.endswith("-order"))
+
+
+def _without(level: Volatility, causes: tuple[Cause, ...], drop: Callable[[Cause], bool]) -> Description:
+    kept = tuple(cause for cause in causes if not drop(cause))
     if len(kept) == len(causes):
         return level, causes
     return max((Volatility.UNKNOWN, *(cause.volatility for cause in kept))), kept
