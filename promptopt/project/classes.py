@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import objects
+from promptopt.project import memo, objects
 from promptopt.project.frames import END, Frame
 from promptopt.project.targets import path_of
 from promptopt.project.values import (
@@ -147,7 +147,7 @@ def _field_default(ev: Evaluator, value: CallResult) -> Value:
         return ev.force(value.arguments.keywords["default"])
     factory = value.arguments.keywords.get("default_factory") or value.arguments.keywords.get("factory")
     if factory is not None:
-        return ev.world.call(ev.force(factory), None, ev)
+        return ev.recurrence.lasting(ev.world.apply(ev.force(factory), (), value.place, None, ev), "session")
     if value.arguments.positional:
         first = ev.force(value.arguments.positional[0])
         return Unknown("required") if first is NONE else first
@@ -302,6 +302,8 @@ def _joined_writes(
         elif assigned:
             value = objects.settled(ev, ev.thunk(assigned[-1], method_frame(ev, instance, ref)))
             value = _kept_answer(value, name)
+            if memo.looks_for(ev.scope(ref), path):
+                value = ev.recurrence.lasting(value, "session")
             later.append(value if place is None else _as_often(ev, value, place, ref, assigned))
     if not initial:
         default = class_attribute(ev, instance.cls, name, None, instance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, conditions, iteration, mutation, operators
+from promptopt.project import classes, conditions, iteration, memo, mutation, operators
 from promptopt.project.frames import END, Frame
 from promptopt.project.values import (
     NONE,
@@ -53,12 +53,18 @@ def _parameter(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
 def _join(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
     _, test, position, first, second = thunk
     decided = conditions.decide(ev, test, frame, position) if test is not None else None
+    made = memo.made_once(ev.scope(frame.scope), ev.flow(frame.scope), thunk)
     leaves = [leaf for leaf in (first, second) if not _stops(leaf)]
     if decided is not None:
         chosen = first if decided else second
         if not _stops(chosen):
             leaves = [chosen]
     values = [NONE if leaf is None else ev.thunk(leaf, frame) for leaf in leaves]
+    if made is not None:
+        values = [
+            ev.recurrence.lasting(value, made.how) if leaf is made.leaf else value
+            for leaf, value in zip(leaves, values, strict=True)
+        ]
     if not values:
         return Unknown("unreachable")
     if test is None and len(values) > 1:

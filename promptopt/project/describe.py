@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from promptopt.project import indexing
+from promptopt.project.recurrence import STORED, stored
 from promptopt.project.values import (
     AgainItems,
     Alternatives,
@@ -235,7 +236,7 @@ class Describer:
 
     def _derived(self, value: Derived) -> Description:
         description = self.joined(map(self.of, value.inputs))
-        if value.how in ("kept", "request"):
+        if value.how == "kept" or value.how in STORED:
             return _stored(description, value.how)
         if value.how not in _PRINTING:
             description = _unprinted(description)
@@ -309,7 +310,12 @@ class Describer:
         passed = self._over_callers(value)
         if passed is not None and passed[0] is not Volatility.UNKNOWN:
             return passed
-        return self._named_parameter(value) or passed or UNKNOWN
+        return self._made_with_function(value) or self._named_parameter(value) or passed or UNKNOWN
+
+    def _made_with_function(self, value: Parameter) -> Description | None:
+        """A default that changes is made once, with its function."""
+        default = self.ev.force(value.default) if value.default is not None else None
+        return self.of(default) if isinstance(default, Volatile) else None
 
     def _typed_parameter(self, value: Parameter) -> Description | None:
         """What the parameter's type tells."""
@@ -390,15 +396,12 @@ def _unprinted(description: Description) -> Description:
 
 
 def _stored(description: Description, how: str) -> Description:
-    """A description of what another method has stored: once per request at most (`request`), or nobody knows when
-    (`kept`); what it is for a user or a conversation it stays."""
+    """A description of what has been stored: what it is for a user or a conversation it stays."""
     level, causes = description
-    if how == "request":
-        request = Volatility.REQUEST
-        lowered = tuple(replace(one, volatility=min(one.volatility, request)) for one in causes)
-        return (request if level is Volatility.CALL else level), lowered
-    kept = tuple(cause for cause in causes if cause.volatility < Volatility.REQUEST)
-    return (level if level < Volatility.REQUEST else Volatility.UNKNOWN), kept
+    if how == "kept":
+        return _without(level, causes, lambda cause: cause.volatility >= Volatility.REQUEST)
+    lowered = tuple(replace(one, volatility=stored(one.volatility, how)) for one in causes)
+    return (max((one.volatility for one in lowered), default=level) if level is Volatility.CALL else level), lowered
 
 
 def _unordered_parts(level: Volatility, causes: tuple[Cause, ...]) -> Description:

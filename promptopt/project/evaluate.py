@@ -293,7 +293,7 @@ class Evaluator:
         for writer in writers[:4]:
             thunk = self.flow(writer).last(name)
             if thunk is not None:
-                values.append(self.thunk(thunk, self.open_frame(writer)))
+                values.append(self.recurrence.lasting(self.thunk(thunk, self.open_frame(writer)), "kept"))
         known = [v for v in values if not is_none(v)]
         return objects.settled(self, alternatives("global", tuple(known)) if known else value)
 

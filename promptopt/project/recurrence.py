@@ -161,6 +161,18 @@ def _holds(body: tuple[Statement, ...], offset: int) -> bool:
     return any(statement[1] <= offset < statement[2] for statement in body)
 
 
+STORED: Final = {"request": Volatility.REQUEST, "session": Volatility.SESSION, "process": Volatility.PROCESS}
+"""How often a clock or a random value changes that is read once for each of these and stored."""
+
+
+def stored(level: Volatility, how: str) -> Volatility:
+    """How often a value changes that is stored: at some time (`kept`, nobody knows how often), or once for each
+    request, conversation or process, where that is rarer."""
+    if how == "kept":
+        return level if level < Volatility.REQUEST else Volatility.UNKNOWN
+    return min(level, STORED[how]) if level is Volatility.CALL else level
+
+
 def _lasting(ev: Evaluator, value: Value, how: str) -> Value:
     """The shape stays: texts, lists and mappings keep their parts, and what may be a list of messages stays itself."""
     if isinstance(value, TextValue) and not is_large(value.pieces):
@@ -169,12 +181,13 @@ def _lasting(ev: Evaluator, value: Value, how: str) -> Value:
         return Sequence(value.kind, tuple(_item(ev, item, how) for item in value.items), value.order, value.place)
     if isinstance(value, MapValue):
         entries = {key: ev.recurrence.lasting(one, how) for key, one in value.entries.items()}
-        return MapValue(entries, value.rest, value.place)
+        return MapValue(entries, tuple(ev.recurrence.lasting(one, how) for one in value.rest), value.place)
     if isinstance(value, Alternatives):
         return value.over(lambda one: ev.recurrence.lasting(one, how))
     if isinstance(value, Volatile):
-        most = Volatility.REQUEST if how == "request" else Volatility.UNKNOWN
-        return replace(value, volatility=most) if value.volatility >= Volatility.REQUEST else value
+        return replace(value, volatility=stored(value.volatility, how))
+    if isinstance(value, Derived) and value.how == "entry":
+        return Derived("entry", tuple(ev.recurrence.lasting(one, how) for one in value.inputs), value.place)
     if isinstance(value, Derived) or (isinstance(value, Parameter) and _is_text(ev, value)):
         return Derived(how, (value,), value.place)
     return value
