@@ -21,6 +21,7 @@ from promptopt.project.frames import Frame
 from promptopt.project.interfaces import Interfaces, passes_on
 from promptopt.project.messages import MessageBuilder, Rounds
 from promptopt.project.needs import open_parameters
+from promptopt.project.reach import is_reached
 from promptopt.project.requests import Requests, Site, Slots
 from promptopt.project.targets import last_name
 from promptopt.project.values import (
@@ -204,7 +205,7 @@ class _Linker:
             frame = self._frame(chain)
             slots = self.requests.slots(site, frame)
             wider = self._wider(chain, slots) if len(chain.hops) < MAX_CHAIN else []
-            if self._is_switched_off(chain):
+            if self._is_switched_off(chain) or not self._is_reached(site, chain, frame):
                 continue
             if wider:
                 chosen = [one for one in wider if self._chooses(one)]
@@ -215,6 +216,15 @@ class _Linker:
                 for prompt in variants(self.interfaces.widened(built, chain.hops, chain.scopes[1:])):
                     made += 1
                     yield prompt
+
+    def _is_reached(self, site: Site, chain: _Chain, frame: Frame) -> bool:
+        """Whether what the callers pass lets each call on the way happen."""
+        at: Frame | None = frame
+        for call in (site.call, *(hop.call for hop in reversed(chain.hops))):
+            if at is not None and not is_reached(self.ev, at, call):
+                return False
+            at = at.caller if at is not None else None
+        return True
 
     def _is_switched_off(self, chain: _Chain) -> bool:
         """Whether nobody sends this request: its function is called, or its object made, in dead branches only."""

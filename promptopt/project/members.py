@@ -116,7 +116,7 @@ def identifier(value: Value) -> str | None:
     if isinstance(value, Parameter | Variable):
         return value.name
     if isinstance(value, Member):
-        return value.name or identifier(value.base)
+        return None if value.name.startswith("_") else value.name or identifier(value.base)
     return value.name if isinstance(value, Unknown) else None
 
 
