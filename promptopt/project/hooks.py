@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from promptopt.project.describe import Describer, location
 from promptopt.project.frames import END
@@ -13,26 +13,33 @@ from promptopt.prompt import Call, History, Prompt
 
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
-    from promptopt.readers.facts import Expression
+    from promptopt.readers.facts import Expression, Scope
     from promptopt.sdks.schema import HookShape, Sdk
 
 
-def _decorated(ev: Evaluator) -> Iterator[tuple[ScopeRef, Expression]]:
-    """Decorated functions with each decorator, the call taken off (`@agent.instructions()`)."""
+class Hooked(NamedTuple):
+    """A function that adds system text; `once` says that it is asked once per conversation."""
+
+    function: Value
+    once: bool
+
+
+def _decorated(ev: Evaluator) -> Iterator[tuple[ScopeRef, Expression, Expression]]:
+    """Decorated functions with each decorator, as it is and with the call taken off (`@agent.instructions()`)."""
     for path, module in ev.world.modules.items():
         for index, scope in enumerate(module.scopes):
             for decorator in scope.decorators:
                 function = decorator
                 if decorator[0] == "call":
                     function = module.scopes[scope.parent].calls[decorator[3]][2]
-                yield ScopeRef(path, index), function
+                yield ScopeRef(path, index), decorator, function
 
 
-def find(ev: Evaluator) -> dict[Place, tuple[Value, ...]]:
+def find(ev: Evaluator) -> dict[Place, tuple[Hooked, ...]]:
     """Functions that add system text to an agent, by the place where the agent is made."""
     names = {hook for sdk in ev.sdks.sdks for shape in sdk.calls for hook in shape.hooks}
-    found: dict[Place, tuple[Value, ...]] = {}
-    for ref, decorator in _decorated(ev):
+    found: dict[Place, tuple[Hooked, ...]] = {}
+    for ref, whole, decorator in _decorated(ev):
         if decorator[0] != "attr" or decorator[4] not in names:
             continue
         parent = ev.parent(ref)
@@ -43,13 +50,21 @@ def find(ev: Evaluator) -> dict[Place, tuple[Value, ...]]:
         if isinstance(owner, CallResult):
             shape = ev.sdks.constructor(owner.dotted)
             if shape is not None and decorator[4] in shape[1].hooks:
-                found[owner.place] = (*found.get(owner.place, ()), Function(ref, ev.open_frame(parent)))
+                once = decorator[4] in shape[1].hooks_once and not _is_dynamic(ev.scope(parent), whole)
+                hooked = Hooked(Function(ref, ev.open_frame(parent)), once)
+                found[owner.place] = (*found.get(owner.place, ()), hooked)
     return found
+
+
+def _is_dynamic(scope: Scope, decorator: Expression) -> bool:
+    """Whether a decorator is called with `dynamic=True`, or with a value that may be true."""
+    keywords = scope.calls[decorator[3]][4] if decorator[0] == "call" else ()
+    return any(name == "dynamic" and (value[0] != "const" or value[3]) for name, value in keywords)
 
 
 def prompts(ev: Evaluator, describer: Describer) -> Iterator[Prompt]:
     """Prompts of functions that return the whole system text (`@dynamic_prompt`)."""
-    for ref, decorator in _decorated(ev):
+    for ref, _, decorator in _decorated(ev):
         parent = ev.parent(ref)
         if parent is None or decorator[0] not in ("name", "attr"):
             continue

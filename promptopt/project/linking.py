@@ -194,7 +194,7 @@ class _Linker:
         self.ev.refuel()
         return not passes_on(self.requests.slots(site, self.ev.open_frame(site.scope)))
 
-    def _prompts(self, site: Site, hooked: tuple[Value, ...]) -> Iterator[Prompt]:
+    def _prompts(self, site: Site, hooked: tuple[hooks.Hooked, ...]) -> Iterator[Prompt]:
         """The prompts of one site: one for each way its text is supplied."""
         queue = [_Chain((), (site.scope,))]
         made = steps = 0
@@ -288,7 +288,7 @@ class _Linker:
         instance = Instance(cls, self.callers.arguments(site, frame), site.place, at_import)
         return replace(chain, receiver=instance, made=site)
 
-    def _build(self, site: Site, slots: Slots, chain: _Chain, hooked: tuple[Value, ...]) -> Prompt:
+    def _build(self, site: Site, slots: Slots, chain: _Chain, hooked: tuple[hooks.Hooked, ...]) -> Prompt:
         places = (site.place, *(hop.place for hop in chain.hops))
         made_once = site.shape.history == "agent"
         calls = ((site.scope, site.call), *((hop.scope, hop.call) for hop in chain.hops))
@@ -297,8 +297,8 @@ class _Linker:
         messages: list[Message | History] = []
         for value in slots.system:
             messages.extend(builder.system(value))
-        for value in hooked:
-            messages.extend(builder.system(value))
+        for one in hooked:
+            messages.extend(builder.hooked(one.function, once=one.once))
         messages.extend(self._flags(site))
         messages.extend(self._conversation(builder, site, slots, hooked))
         call = self._call(site, slots)
@@ -323,13 +323,14 @@ class _Linker:
             asks = any(last_name(fact[2]) in ASKING for fact in inside)
             yield Rounds(Place(ref.path, loop.start, loop.end), scope.start, asks)
 
-    def _kept_in(self, site: Site, slots: Slots, hooked: tuple[Value, ...]) -> str:
+    def _kept_in(self, site: Site, slots: Slots, hooked: tuple[hooks.Hooked, ...]) -> str:
         """What an agent's earlier messages stand behind: instructions made anew for each request (`agent`),
         or once for the object, so that its own loop never sees them change (`run`)."""
         if site.shape.history_when:
             keeps = self._passes_history(site) and not self._is_false(site)
             return "agent" if keeps else "run"
-        per_request = any(isinstance(value, (Function, Method)) for value in (*slots.system, *hooked))
+        per_request = any(isinstance(value, (Function, Method)) for value in slots.system)
+        per_request = per_request or any(not one.once for one in hooked)
         return "agent" if per_request or any(True for _ in self._flags(site)) else "run"
 
     def _is_false(self, site: Site) -> bool:
@@ -338,7 +339,7 @@ class _Linker:
         return all(value[0] == "const" and not value[3] for value in given)
 
     def _conversation(
-        self, builder: MessageBuilder, site: Site, slots: Slots, hooked: tuple[Value, ...]
+        self, builder: MessageBuilder, site: Site, slots: Slots, hooked: tuple[hooks.Hooked, ...]
     ) -> Iterator[Message | History]:
         shape = site.shape
         if shape.history == "server" and self._passes_history(site):

@@ -286,14 +286,21 @@ class MessageBuilder:
         if isinstance(value, (MapValue, CallResult, Instance)):
             return self._message(value, role)
         if isinstance(value, (Function, Method)):
-            before, self.made_once = self.made_once, False
-            try:
-                return self.messages(self._per_request(value), role)
-            finally:
-                self.made_once = before
+            return self._returned(value, role, once=False)
         if self._is_list(value):
             return (self._history(value, _place(value)),)
         return (Message(role, self.blocks(value, _place(value)), _location(value)),)
+
+    def hooked(self, function: Value, *, once: bool) -> tuple[Message | History, ...]:
+        """Further system text that a function returns for each request, or once per conversation."""
+        return self._returned(function, "system", once=once)
+
+    def _returned(self, function: Value, role: str, *, once: bool) -> tuple[Message | History, ...]:
+        before, self.made_once = self.made_once, once
+        try:
+            return self.messages(self._per_request(function), role)
+        finally:
+            self.made_once = before
 
     def _per_request(self, function: Value) -> Value:
         """What a callable used as instructions returns; its parameters are the run's context, and the agent

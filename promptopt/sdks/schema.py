@@ -91,7 +91,8 @@ class CallShape:
     object keeps them: a loop of tool calls, a chat; earlier runs too only where a `history_when`
     argument is true, if there are any), `server` (where the `history_when` argument is passed), or
     None. `flags`: see `FlagShape`. `hooks` are decorators on the constructed object (`instructions`,
-    `system_prompt`) whose functions return further system text for each request.
+    `system_prompt`) whose functions return further system text for each request; those in `hooks_once` are asked
+    once per conversation unless the decorator says `dynamic=True`.
     """
 
     endpoint: str
@@ -109,6 +110,7 @@ class CallShape:
     history_when: tuple[Argument, ...] = ()
     flags: tuple[FlagShape, ...] = ()
     hooks: tuple[str, ...] = ()
+    hooks_once: tuple[str, ...] = ()
     batch: bool = False
 
 

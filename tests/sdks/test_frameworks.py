@@ -257,6 +257,7 @@ def test_hooks_add_system_text_for_each_request() -> None:
     assert catalogue.hook("langchain.agents.middleware.before_model") is None
     assert catalogue.hook("langchain_core.tools.tool") is None
     assert set(constructor("pydantic_ai.Agent").hooks) == {"instructions", "system_prompt"}
+    assert constructor("pydantic_ai.Agent").hooks_once == ("system_prompt",)
 
 
 @pytest.mark.parametrize(
