@@ -342,8 +342,12 @@ class Describer:
         return self._named_part(value, base) or self._typed_parameter(base) or UNKNOWN
 
     def _named_part(self, value: Member, base: Parameter) -> Description | None:
-        """What the parameter's name tells of a part of it."""
-        return self._named_parameter(base) if self._says_what_it_is_part_of(value.name) else None
+        """What the names of a parameter and of a part of it tell."""
+        named = self._named_parameter(base)
+        own = self.ev.sources.name(value.name)
+        if named is not None and own is not None:
+            return self._named(own.kind, value.place, value.name, by_name=True)
+        return named if self._says_what_it_is_part_of(value.name) else None
 
     def _over_callers(self, value: Parameter, part: Callable[[Value], Value] | None = None) -> Description | None:
         """What traced callers pass, or a `part` of it: the most volatile that is known, unknown only where

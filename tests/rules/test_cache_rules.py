@@ -147,6 +147,14 @@ class TestVolatilePrefix:
         unsized = Interpolation("handbook()", level)
         assert levels(VolatilePrefix, prompt(system(value(CALL), text(300), unsized), QUESTION)) == [W]
 
+    @pytest.mark.parametrize(
+        ("expression", "expected"), [("notes[:2896]", W), ("notes[:2892]", INFO), ("notes[:n]", W), ("notes", W)]
+    )
+    def test_text_that_is_cut_counts_with_its_length(self, expression: str, expected: Severity) -> None:
+        """300 tokens and 724 that are four characters each."""
+        notes = Interpolation(expression, UNKNOWN)
+        assert levels(VolatilePrefix, prompt(system(value(CALL), text(300), notes), QUESTION)) == [expected]
+
     def test_unknown_text_in_the_newest_message_does_not_count(self) -> None:
         """It is not part of the prefix."""
         newest = message("user", Interpolation("notes()", UNKNOWN))

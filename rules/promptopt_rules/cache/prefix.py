@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -28,6 +29,8 @@ from promptopt.source import Location
 
 TOOLS: Final = "tools"
 """Role of the stretches that hold tool definitions."""
+
+_CUT: Final = re.compile(r"\[:\s*(\d+)\s*\]$")
 
 INSTRUCTING: Final = frozenset({"system", "developer"})
 
@@ -271,16 +274,27 @@ def may_reach(prompt: Prompt, arranged: Layout, minimum: int) -> bool:
     """Whether at least `minimum` tokens of the prompt can be cacheable.
 
     Proved by constant text; possible where a conversation, an incomplete tool list or text of unknown
-    length stands ahead of the newest user message.
+    length stands ahead of the newest user message, or text that is cut to a length which makes up for the rest.
     """
-    if arranged.constant_tokens() >= minimum or (prompt.tools and not prompt.tools.complete):
+    if prompt.tools and not prompt.tools.complete:
         return True
     newest = newest_user_message(arranged.items)
-    return any(
-        isinstance(item, History) or (item.message != newest and is_unsized(item.parts)) for item in arranged.items
-    )
+    if any(isinstance(item, History) or (item.message != newest and is_unsized(item.parts)) for item in arranged.items):
+        return True
+    cut = sum(_cut_length(part) or 0 for _, one in arranged.stretches() for part in _values(one.parts))
+    return arranged.constant_tokens() + estimate_tokens(cut) >= minimum
 
 
 def is_unsized(parts: Parts) -> bool:
     """Whether text that stays the same stands there whose length is not known."""
-    return any(isinstance(part, Interpolation) and part.volatility in UNSIZED for part in flatten(parts))
+    return any(part.volatility in UNSIZED and _cut_length(part) is None for part in _values(parts))
+
+
+def _values(parts: Parts) -> Iterator[Interpolation]:
+    return (part for part in flatten(parts) if isinstance(part, Interpolation))
+
+
+def _cut_length(part: Interpolation) -> int | None:
+    """Characters that a value is cut to where it is put in (`notes[:500]`), None where it is not."""
+    found = _CUT.search(part.expression)
+    return int(found[1]) if found else None
