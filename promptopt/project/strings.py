@@ -345,7 +345,7 @@ def replace(text: Value, old: Value, new: Value, place: Place, ev: Evaluator) ->
     if key is None or not key:
         return TextValue((Hole(Derived("replace", (text, new), place), place),))
     if not isinstance(text, TextValue):
-        return TextValue((Hole(Derived("replace", (text, new), place), place, ev.text(place)),))
+        return Derived("replace", (text, new), place)
 
     def fill(piece: Literal) -> Pieces:
         parts: list[Piece] = []
