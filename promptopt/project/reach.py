@@ -22,7 +22,9 @@ NESTED: Final = {"for": (7, 8), "while": (6, 7), "with": (6,), "try": (5, 7, 8)}
 def is_reached(ev: Evaluator, frame: Frame, call: int) -> bool:
     """Whether no test around a call of the frame's function, or ahead of it, is known to lead elsewhere."""
     scope, flow = ev.scope(frame.scope), ev.flow(frame.scope)
-    fixed = {one.name for one in scope.params if len(flow.all(one.name)) == 1}
+    # what an object holds may change after it was made
+    params = scope.params[1:] if ev.self_of(frame.scope) is not None else scope.params
+    fixed = {one.name for one in params if len(flow.all(one.name)) == 1}
     if scope.kind != "function" or not fixed:
         return True
     position = flow.call_position(call)
