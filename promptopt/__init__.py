@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from promptopt.rule import Rule, RuleContext, load_rules
     from promptopt.source import Location, Position, SourceFile, Span
-    from promptopt.trim import HistoryTrimmer, TrimmedHistory
+    from promptopt.trim import ContextTrimmer, HistoryTrimmer, Trimmed, TrimmedHistory
 
 __version__ = "0.1.0"
 
@@ -60,7 +60,7 @@ _ROOMS: Final = {
     ),
     "rule": ("Rule", "RuleContext", "load_rules"),
     "source": ("Location", "Position", "SourceFile", "Span"),
-    "trim": ("HistoryTrimmer", "TrimmedHistory"),
+    "trim": ("ContextTrimmer", "HistoryTrimmer", "Trimmed", "TrimmedHistory"),
 }
 _HOMES: Final = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -75,6 +75,7 @@ __all__ = [
     "Choice",
     "Config",
     "ConfigError",
+    "ContextTrimmer",
     "Edit",
     "Finding",
     "Fix",
@@ -103,6 +104,7 @@ __all__ = [
     "Tool",
     "ToolList",
     "TrimError",
+    "Trimmed",
     "TrimmedHistory",
     "UsageError",
     "Volatility",

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from promptopt.errors import BudgetError, TrimError
+from promptopt.trim.context import ContextTrimmer
 from promptopt.trim.cutting import Reason
 from promptopt.trim.history import HistoryItem, HistoryTrimmer, TrimmedHistory
+from promptopt.trim.trimmed import Fate, Part, Trimmed
 
-__all__ = ["BudgetError", "HistoryItem", "HistoryTrimmer", "Reason", "TrimError", "TrimmedHistory"]
+__all__ = [
+    "BudgetError",
+    "ContextTrimmer",
+    "Fate",
+    "HistoryItem",
+    "HistoryTrimmer",
+    "Part",
+    "Reason",
+    "TrimError",
+    "Trimmed",
+    "TrimmedHistory",
+]
