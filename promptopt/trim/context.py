@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from itertools import groupby
-from typing import Any, Final, Literal, TypeVar, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
 from promptopt.errors import TrimError
 from promptopt.trim.filling import Filling, Piece
@@ -14,7 +16,11 @@ from promptopt.trim.layout import SEPARATOR, Layout
 from promptopt.trim.passages import read_passage, with_text
 from promptopt.trim.trimmed import Fate, Part, Trimmed
 
+if TYPE_CHECKING:
+    from promptopt.trim.ranking import Ranking, Scorer
+
 PassageT = TypeVar("PassageT")
+RankerName = Literal["lexical", "static", "dense", "cross-encoder", "hybrid"]
 UnitName = Literal["sentence", "passage"]
 OrderName = Literal["original", "relevance", "edges"]
 
@@ -31,8 +37,13 @@ class ContextTrimmer:
     Args:
         budget: most tokens of the text, titles and separators included.
         count: tokens of a text.
-        ranker: what ranks the parts: "lexical", or an object with `score(query, texts)`, whose scores are
-            added to the lexical evidence of the best parts.
+        ranker: what ranks the parts. "lexical": words, titles and what the best parts name. "static": static
+            token vectors besides. "dense", "cross-encoder": a model reads the quarter of the parts that words
+            put first. "hybrid": static vectors, then a bi-encoder. Or an object with `score(query, texts)` in
+            the place of a model.
+        model: of "dense", "cross-encoder" and "hybrid": a folder, an installed package that carries one, or
+            a name that sentence-transformers has downloaded before.
+        vectors: of "static" and "hybrid": wordllama, which is a package, or a folder in model2vec's format.
         unit: "sentence" cuts passages into sentences, list items, table rows, code blocks and JSON values;
             "passage" keeps or drops them whole.
         order: of passages in the text: "original", by "relevance", or at the "edges", where models read
@@ -40,13 +51,15 @@ class ContextTrimmer:
             https://arxiv.org/abs/2307.03172). Parts of a passage stay in their order.
 
     Raises:
-        TrimError: an argument that is none of these.
+        TrimError: an argument that is none of these, a library or model that is missing.
     """
 
     budget: int
     _: KW_ONLY
     count: Callable[[str], int]
-    ranker: Any = "lexical"
+    ranker: RankerName | Scorer = "lexical"
+    model: str | Path | None = None
+    vectors: str | Path = "wordllama"
     unit: UnitName = "sentence"
     order: OrderName = "original"
 
@@ -54,6 +67,14 @@ class ContextTrimmer:
         _check_budget(self.budget)
         _check_choice("unit", self.unit, get_args(UnitName))
         _check_choice("order", self.order, get_args(OrderName))
+        if self.ranker != "lexical":
+            _ = self._ranking
+
+    @cached_property
+    def _ranking(self) -> Ranking:
+        from promptopt.trim.ranking import find_ranking  # noqa: PLC0415 (loads numpy)
+
+        return find_ranking(self.ranker, self.model, self.vectors)
 
     def trim(self, query: str, passages: Iterable[PassageT], budget: int | None = None) -> Trimmed[PassageT]:
         """Cut passages to what answers a question.
@@ -78,7 +99,7 @@ class ContextTrimmer:
         given = list(passages)
         read = [read_passage(passage, index) for index, passage in enumerate(given)]
         layout = Layout(read, sentences=self.unit == "sentence")
-        scores = _ranked(query, layout, self.ranker) if layout.units else []
+        scores = _ranked(query, layout, self._ranking) if layout.units else []
         filling = Filling(_pieces(layout), budget or self.budget, self.count)
         filling.fill(sorted(range(len(scores)), key=lambda at: (-scores[at], at)))
         return _assembled(layout, given, scores, filling, self)
@@ -102,12 +123,11 @@ def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         raise TrimError(f"{name} is {value!r}: give one of {', '.join(choices)}")
 
 
-def _ranked(query: str, layout: Layout, ranker: Any) -> list[float]:
-    """Scores of all parts; what ranks them is loaded here, because it needs numpy."""
-    from promptopt.trim.ranking import rank  # noqa: PLC0415
+def _ranked(query: str, layout: Layout, ranking: Ranking) -> list[float]:
+    from promptopt.trim.ranking import rank  # noqa: PLC0415 (loads numpy)
 
     titles = [passage.title for passage in layout.passages]
-    return rank(query, titles, layout.units, layout.homes, ranker)
+    return rank(query, titles, layout.units, layout.homes, ranking)
 
 
 def _pieces(layout: Layout) -> list[Piece]:

@@ -123,6 +123,13 @@ class Weights:
     seeds: int = 8
 
 
+LEXICAL: Final = Weights()
+"""Where words are most of the evidence."""
+
+FUSED: Final = Weights()
+"""Beside static vectors."""
+
+
 def standardized(scores: Scores) -> Scores:
     """Scores with mean 0 and standard deviation 1; zeros where all are the same."""
     spread = float(scores.std())
@@ -186,9 +193,3 @@ def _links(candidates: Candidates, scores: Scores, seeds: int) -> Scores:
         ]
     )
     return linked[candidates.home_index]
-
-
-def lexical_scores(candidates: Candidates, weights: Weights | None = None) -> Scores:
-    """Relevance of each part to the question, from words alone."""
-    weights = weights or Weights()
-    return with_hops(candidates, first_scores(candidates, weights), weights)

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
 
 from promptopt.errors import TrimError
-from promptopt.trim.lexical import Candidates, lexical_scores
+from promptopt.trim.encoders import load_bi_encoder, load_cross_encoder
+from promptopt.trim.lexical import FUSED, LEXICAL, Candidates, Scores, Weights, first_scores, standardized, with_hops
 from promptopt.trim.units import Unit
+from promptopt.trim.vectors import load_vectors
+
+_MODEL: Final = 0.5
+"""Weight of what a model that reads texts says."""
+
+_VECTORS: Final = 1.0
+"""Weight of what static vectors say."""
+
+_SHARE: Final = 0.25
+"""Share of the parts that a model reads."""
+
+RANKERS: Final = ("lexical", "static", "dense", "cross-encoder", "hybrid")
+_FEWEST: Final = 12
+"""Parts that a model reads at least."""
 
 
+@runtime_checkable
 class Scorer(Protocol):
     """What judges texts by a query: higher scores answer it better."""
 
@@ -17,8 +36,62 @@ class Scorer(Protocol):
         """One finite number for each text."""
 
 
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A model's judgement beside the lexical evidence.
+
+    Attributes:
+        scorer: what judges.
+        weight: of its standardized scores.
+        share: of the parts, the best by what is known so far, that it reads.
+    """
+
+    scorer: Scorer
+    weight: float
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How parts are ranked.
+
+    Attributes:
+        weights: of the lexical evidence.
+        signals: models, cheapest first.
+    """
+
+    weights: Weights = LEXICAL
+    signals: tuple[Signal, ...] = ()
+
+
+def find_ranking(ranker: object, model: object = None, vectors: object = "wordllama") -> Ranking:
+    """The ranking that a trimmer's arguments name.
+
+    Args:
+        ranker: lexical, static, dense, cross-encoder, hybrid, or an object with `score(query, texts)`.
+        model: name or folder of the encoder.
+        vectors: name or folder of the static vectors.
+
+    Raises:
+        TrimError: the ranker is unknown, or a model or library is missing.
+    """
+    if isinstance(ranker, Scorer):
+        return Ranking(LEXICAL, (Signal(ranker, _MODEL, _SHARE),))
+    if ranker == "lexical":
+        return Ranking(LEXICAL)
+    if ranker not in RANKERS:
+        raise TrimError(f"ranker is {ranker!r}: give {', '.join(RANKERS)} or an object with score(query, texts)")
+    signals = [Signal(load_vectors(str(vectors)), _VECTORS)] if ranker in {"static", "hybrid"} else []
+    if ranker != "static":
+        if not model:
+            raise TrimError(f"ranker {ranker} needs a model: give its name or folder as model=")
+        load = load_cross_encoder if ranker == "cross-encoder" else load_bi_encoder
+        signals.append(Signal(load(str(model)), _MODEL, _SHARE))
+    return Ranking(FUSED if len(signals) > 1 or ranker == "static" else LEXICAL, tuple(signals))
+
+
 def rank(
-    query: str, titles: Sequence[str], units: Sequence[Unit], homes: Sequence[int], ranker: Any = "lexical"
+    query: str, titles: Sequence[str], units: Sequence[Unit], homes: Sequence[int], ranking: Ranking
 ) -> list[float]:
     """Relevance of each part.
 
@@ -27,12 +100,44 @@ def rank(
         titles: of the passages.
         units: the parts of all passages, at least one.
         homes: the passage of each part.
-        ranker: as `ContextTrimmer` has it.
+        ranking: how.
 
     Raises:
-        TrimError: a ranker that is unknown.
+        TrimError: a ranker gives anything but one finite number per text.
     """
     candidates = Candidates(query, titles, units, homes)
-    if ranker != "lexical":
-        raise TrimError(f"ranker is {ranker!r}: give lexical")
-    return [float(score) for score in lexical_scores(candidates)]
+    evidence = first_scores(candidates, ranking.weights)
+    scores = with_hops(candidates, evidence, ranking.weights)
+    for signal in ranking.signals:
+        read = np.sort(np.argsort(-scores, kind="stable")[: max(_FEWEST, round(signal.share * len(units)))])
+        texts = [_with_title(titles[homes[at]], units[at]) for at in read]
+        evidence = _joined(evidence, read, standardized(_judged(signal.scorer, query, texts)) * signal.weight)
+        scores = with_hops(candidates, evidence, ranking.weights)
+    return [float(score) for score in scores]
+
+
+def _with_title(title: str, unit: Unit) -> str:
+    text = ". ".join(part for part in (title, unit.context, unit.text) if part)
+    # models' tokenizers refuse lone surrogates
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _joined(evidence: Scores, read: np.ndarray[tuple[int], np.dtype[np.intp]], judged: Scores) -> Scores:
+    """Evidence with a model's; what the model did not read is as bad as the worst that it read."""
+    joined = evidence + float(judged.min())
+    joined[read] = evidence[read] + judged
+    return joined
+
+
+def _judged(scorer: Scorer, query: str, texts: Sequence[str]) -> Scores:
+    judged = np.asarray(scorer.score(query, texts), dtype=np.float64)
+    if judged.shape != (len(texts),):
+        raise TrimError(
+            f"the ranker {type(scorer).__name__} gave {judged.shape} scores for {len(texts)} texts: one each is needed"
+        )
+    if not np.isfinite(judged).all():
+        bad = int(np.flatnonzero(~np.isfinite(judged))[0])
+        raise TrimError(
+            f"the ranker {type(scorer).__name__} gave {judged[bad]} for text {bad}: finite numbers are needed"
+        )
+    return judged
