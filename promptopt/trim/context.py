@@ -76,6 +76,15 @@ class ContextTrimmer:
 
         return find_ranking(self.ranker, self.model, self.vectors)
 
+    def _ranked(self, query: str, layout: Layout) -> tuple[list[float], list[list[str]]]:
+        """The score and the search terms of each part."""
+        from promptopt.trim.lexical import Candidates  # noqa: PLC0415 (loads numpy)
+        from promptopt.trim.ranking import rank  # noqa: PLC0415
+
+        titles = [passage.title for passage in layout.passages]
+        candidates = Candidates(query, titles, layout.units, layout.homes)
+        return rank(candidates, self._ranking), candidates.documents
+
     def trim(self, query: str, passages: Iterable[PassageT], budget: int | None = None) -> Trimmed[PassageT]:
         """Cut passages to what answers a question.
 
@@ -99,8 +108,8 @@ class ContextTrimmer:
         given = list(passages)
         read = [read_passage(passage, index) for index, passage in enumerate(given)]
         layout = Layout(read, sentences=self.unit == "sentence")
-        scores = _ranked(query, layout, self._ranking) if layout.units else []
-        filling = Filling(_pieces(layout), budget or self.budget, self.count)
+        scores, terms = self._ranked(query, layout) if layout.units else ([], [])
+        filling = Filling(_pieces(layout, terms), budget or self.budget, self.count)
         filling.fill(sorted(range(len(scores)), key=lambda at: (-scores[at], at)))
         return _assembled(layout, given, scores, filling, self)
 
@@ -123,14 +132,7 @@ def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         raise TrimError(f"{name} is {value!r}: give one of {', '.join(choices)}")
 
 
-def _ranked(query: str, layout: Layout, ranking: Ranking) -> list[float]:
-    from promptopt.trim.ranking import rank  # noqa: PLC0415 (loads numpy)
-
-    titles = [passage.title for passage in layout.passages]
-    return rank(query, titles, layout.units, layout.homes, ranking)
-
-
-def _pieces(layout: Layout) -> list[Piece]:
+def _pieces(layout: Layout, terms: Sequence[Sequence[str]]) -> list[Piece]:
     named = {needed for number in range(len(layout.units)) for needed in layout.needed(number)}
     return [
         Piece(
@@ -138,7 +140,7 @@ def _pieces(layout: Layout) -> list[Piece]:
             text=unit.lead + unit.text,
             opening=f"{SEPARATOR}{layout.carried[home]}{unit.text}",
             needs=layout.needed(number),
-            title=layout.passages[home].title,
+            terms=terms[number],
             skip=unit.heading and number in named,
         )
         for number, (home, unit) in enumerate(zip(layout.homes, layout.units, strict=True))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from promptopt.trim.terms import terms
 from promptopt.trim.trimmed import Fate
 
 _SAME: Final = 0.9
@@ -27,7 +26,7 @@ class Piece:
         text: what it adds to the prompt, the space ahead of it included.
         opening: what it adds where it is the first of its passage, title and separator included.
         needs: pieces that have to be kept with it.
-        title: its passage's title.
+        terms: its search terms with those of the title.
         skip: whether it is kept only where another piece needs it.
     """
 
@@ -35,7 +34,7 @@ class Piece:
     text: str
     opening: str
     needs: tuple[int, ...]
-    title: str
+    terms: Sequence[str]
     skip: bool = False
 
 
@@ -85,7 +84,7 @@ class Filling:
         self.used += cost
         for other in wanted:
             self.kept[other] = Fate.RELEVANT if other == at else Fate.NEEDED
-        mine = self._terms(at)
+        mine = frozenset(self.pieces[at].terms)
         for term in _probes(mine):
             self._said_with[term].append(mine)
         self._homes.add(self.pieces[at].home)
@@ -109,11 +108,8 @@ class Filling:
         """What became of a piece."""
         return self.kept.get(at) or self.dropped[at]
 
-    def _terms(self, at: int) -> frozenset[str]:
-        return frozenset(terms(f"{self.pieces[at].title} {self.pieces[at].text}"))
-
     def _said(self, at: int) -> bool:
-        mine = self._terms(at)
+        mine = frozenset(self.pieces[at].terms)
         for term in _probes(mine):
             for theirs in self._said_with[term]:
                 if len(mine & theirs) >= _SAME * len(mine | theirs):
@@ -123,6 +119,5 @@ class Filling:
 
 def _probes(found: frozenset[str]) -> list[str]:
     """Terms of which two sets that are the same share one: prefix filtering, Bayardo et al. 2007."""
-    # long terms are rare, so the lists that are looked through stay short
-    ordered = sorted(found, key=lambda term: (-len(term), term))
+    ordered = sorted(found)
     return ordered[: len(ordered) - math.ceil(_SAME * len(ordered)) + 1]

@@ -90,28 +90,20 @@ def find_ranking(ranker: object, model: object = None, vectors: object = "wordll
     return Ranking(FUSED if len(signals) > 1 or ranker == "static" else LEXICAL, tuple(signals))
 
 
-def rank(
-    query: str, titles: Sequence[str], units: Sequence[Unit], homes: Sequence[int], ranking: Ranking
-) -> list[float]:
+def rank(candidates: Candidates, ranking: Ranking) -> list[float]:
     """Relevance of each part.
-
-    Args:
-        query: the question.
-        titles: of the passages.
-        units: the parts of all passages, at least one.
-        homes: the passage of each part.
-        ranking: how.
 
     Raises:
         TrimError: a ranker gives anything but one finite number per text.
     """
-    candidates = Candidates(query, titles, units, homes)
     evidence = first_scores(candidates, ranking.weights)
     scores = with_hops(candidates, evidence, ranking.weights)
     for signal in ranking.signals:
-        read = np.sort(np.argsort(-scores, kind="stable")[: max(_FEWEST, round(signal.share * len(units)))])
-        texts = [_with_title(titles[homes[at]], units[at]) for at in read]
-        evidence = _joined(evidence, read, standardized(_judged(signal.scorer, query, texts)) * signal.weight)
+        share = max(_FEWEST, round(signal.share * len(scores)))
+        read = np.sort(np.argsort(-scores, kind="stable")[:share])
+        texts = [_with_title(candidates.titles[candidates.homes[at]], candidates.units[at]) for at in read]
+        judged = _judged(signal.scorer, candidates.question, texts)
+        evidence = _joined(evidence, read, standardized(judged) * signal.weight)
         scores = with_hops(candidates, evidence, ranking.weights)
     return [float(score) for score in scores]
 
