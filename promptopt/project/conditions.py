@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from promptopt.project import strings
 from promptopt.project.values import (
     Alternatives,
     CallResult,
@@ -21,6 +22,7 @@ from promptopt.project.values import (
     Value,
     constant_key,
     is_none,
+    plain,
 )
 
 if TYPE_CHECKING:
@@ -116,10 +118,12 @@ def _contains(item: Value, container: Value) -> bool | None:
     if isinstance(container, Sequence):
         keys: list[Any] = [constant_key(one) if isinstance(one, Value) else ... for one in container.items]
         return True if key in [k for k in keys if k is not ...] else None if ... in keys else False
+    if isinstance(container, Alternatives):
+        answers = {_contains(item, one) for one in container.values}
+        return answers.pop() if len(answers) == 1 else None
     if isinstance(container, TextValue) and isinstance(key, str):
-        known = any(isinstance(piece, Literal) and key in piece.value for piece in container.pieces)
-        whole = len(container.pieces) == 1 and isinstance(container.pieces[0], Literal)
-        return known if known or whole else None
+        found = [isinstance(stretch, str) and key in stretch for _, stretch in strings.stretches(container.pieces)]
+        return True if any(found) else None if plain(container) is None else False
     return None
 
 

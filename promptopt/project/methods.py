@@ -179,6 +179,24 @@ def _whole(method: Callable[..., object]) -> Callable[[Evaluator, TextValue, Arg
     return apply
 
 
+def _cut_at_mark(whole: Callable[..., object]) -> Callable[[Evaluator, TextValue, Arguments, Place], Value]:
+    """`split(mark, 1)` and `partition(mark)` of text that is not all known: at a mark in its constant stretches."""
+    known = _whole(whole)
+
+    def cut(ev: Evaluator, base: TextValue, arguments: Arguments, place: Place) -> Value:
+        mark = plain(ev.force(arguments.positional[0])) if arguments.positional else None
+        given = arguments.positional[1:2] or tuple(arguments.keywords.values())
+        once = whole is str.partition or [constant_key(ev.force(one)) for one in given] == [1]
+        halves = strings.cut_at(base, mark) if mark and once and plain(base) is None else None
+        if halves is None:
+            return known(ev, base, arguments, place)
+        before, between, after = halves
+        items = (before, between, after) if whole is str.partition else (before, after)
+        return Sequence("tuple" if whole is str.partition else "list", items, None, place)
+
+    return cut
+
+
 def _lifted(result: object, place: Place, base: TextValue) -> Value:
     origin = base.pieces[0].origin if base.pieces and isinstance(base.pieces[0], Literal) else place
     if isinstance(result, str):
@@ -200,10 +218,10 @@ _TEXT: Final[dict[str, Callable[[Evaluator, TextValue, Arguments, Place], Value]
     "strip": _strip("lr"),
     "lstrip": _strip("l"),
     "rstrip": _strip("r"),
-    "split": _whole(str.split),
+    "split": _cut_at_mark(str.split),
     "rsplit": _whole(str.rsplit),
     "splitlines": _whole(str.splitlines),
-    "partition": _whole(str.partition),
+    "partition": _cut_at_mark(str.partition),
     "rpartition": _whole(str.rpartition),
     "removeprefix": _whole(str.removeprefix),
     "removesuffix": _whole(str.removesuffix),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from promptopt.project.values import (
@@ -44,6 +44,9 @@ SUBSTANTIAL: Final = 120
 
 MAX_REPEATED: Final = 400_000
 """Characters of text that `text * n` may build."""
+
+SHORTEST_MARK: Final = 4
+"""Characters from which a separator is taken for a mark between sections that no value inside them holds."""
 
 _WIDE: Final = re.compile(r"\d{4}")
 """A width or precision that no text in a prompt is printed with."""
@@ -117,6 +120,65 @@ def _item_pieces(item: Item, between: Pieces, place: Place, *, first: bool) -> P
         runs = tuple((*lead, *_join_items(run, between, place)) if run else () for run in item.alternatives)
         return (Either(item.condition, runs),)
     return to_pieces(item, place)
+
+
+def cut_at(text: TextValue, mark: str) -> tuple[TextValue, TextValue, TextValue] | None:
+    """The text before the first `mark`, the mark, and the text behind it. None where it stands in no constant
+    stretch, where a choice ahead may hold one, or where it is so short that values may hold it too."""
+    if len(mark) < SHORTEST_MARK or not mark.strip():
+        return None
+    for first, stretch in stretches(text.pieces):
+        if isinstance(stretch, str):
+            at = stretch.find(mark)
+            if at >= 0:
+                before, rest = _halves(text.pieces, first, at)
+                between, after = _halves(rest, 0, len(mark))
+                return TextValue(before), TextValue(between), TextValue(after)
+        elif isinstance(stretch, (Either, Again)) and holds((stretch,), mark):
+            return None
+    return None
+
+
+def _halves(pieces: Pieces, first: int, at: int) -> tuple[Pieces, Pieces]:
+    """Pieces cut `at` characters behind the start of the piece `first`, which literals follow."""
+    for index in range(first, len(pieces)):
+        piece = pieces[index]
+        if at == 0 or not isinstance(piece, Literal):
+            return pieces[:index], pieces[index:]
+        if at < len(piece.value):
+            left, right = _part(piece, piece.value[:at], 0), _part(piece, piece.value[at:], at)
+            return (*pieces[:index], left), (right, *pieces[index + 1 :])
+        at -= len(piece.value)
+    return pieces, ()
+
+
+def holds(pieces: Pieces, mark: str) -> bool:
+    """Whether a constant stretch holds `mark`, on any branch."""
+    for _, stretch in stretches(pieces):
+        if isinstance(stretch, str):
+            found = mark in stretch
+        elif isinstance(stretch, Either):
+            found = any(holds(run, mark) for run in stretch.alternatives)
+        else:
+            found = isinstance(stretch, Again) and holds(stretch.pieces, mark)
+        if found:
+            return True
+    return False
+
+
+def stretches(pieces: Pieces) -> Iterator[tuple[int, str | Piece]]:
+    """Neighbouring literals as one text, other pieces as they are; each with the index where it begins."""
+    run: list[str] = []
+    for index, piece in enumerate(pieces):
+        if isinstance(piece, Literal):
+            run.append(piece.value)
+            continue
+        if run:
+            yield index - len(run), "".join(run)
+            run = []
+        yield index, piece
+    if run:
+        yield len(pieces) - len(run), "".join(run)
 
 
 def format_fields(template: Value, lookup: Lookup, ev: Evaluator) -> Value:
