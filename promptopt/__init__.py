@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         InternalError,
         PromptoptError,
         RulePackError,
+        TokenError,
         TrimError,
         UsageError,
     )
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     )
     from promptopt.rule import Rule, RuleContext, load_rules
     from promptopt.source import Location, Position, SourceFile, Span
+    from promptopt.tokens import TokenCounter, count_tokens, token_counter
     from promptopt.trim import ContextTrimmer, HistoryTrimmer, Trimmed, TrimmedHistory
 
 __version__ = "0.1.0"
@@ -50,7 +52,7 @@ _ROOMS: Final = {
     "config": ("Config", "load_config"),
     "errors": (
         *("BudgetError", "ConfigError", "InternalError", "PromptoptError", "RulePackError"),
-        *("TrimError", "UsageError"),
+        *("TokenError", "TrimError", "UsageError"),
     ),
     "finding": ("Applicability", "Edit", "Finding", "Fix", "Related", "Remedy", "Severity"),
     "lint": ("Report", "check", "check_text"),
@@ -60,6 +62,7 @@ _ROOMS: Final = {
     ),
     "rule": ("Rule", "RuleContext", "load_rules"),
     "source": ("Location", "Position", "SourceFile", "Span"),
+    "tokens": ("TokenCounter", "count_tokens", "token_counter"),
     "trim": ("ContextTrimmer", "HistoryTrimmer", "Trimmed", "TrimmedHistory"),
 }
 _HOMES: Final = {name: room for room, names in _ROOMS.items() for name in names}
@@ -101,6 +104,8 @@ __all__ = [
     "SourceFile",
     "Span",
     "Text",
+    "TokenCounter",
+    "TokenError",
     "Tool",
     "ToolList",
     "TrimError",
@@ -111,8 +116,10 @@ __all__ = [
     "__version__",
     "check",
     "check_text",
+    "count_tokens",
     "load_config",
     "load_rules",
+    "token_counter",
 ]
 
 

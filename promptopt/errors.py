@@ -4,6 +4,7 @@ PromptoptError
 ├── UsageError      a path or option on the command line
 ├── ConfigError     the project's configuration
 ├── RulePackError   a rule pack that is missing, broken or in conflict
+├── TokenError      a model or encoding that is unknown, or a tokenizer that cannot be used
 ├── TrimError       passages or messages that cannot be trimmed as asked
 │   └── BudgetError what must stay is over budget
 └── InternalError   a rule that failed on a prompt
@@ -26,6 +27,10 @@ class ConfigError(PromptoptError):
 
 class RulePackError(PromptoptError):
     """No rule pack, one that cannot be imported, or two rules of one code."""
+
+
+class TokenError(PromptoptError, ValueError):
+    """A model or encoding that is unknown, a tokenizer that cannot be used, or messages that cannot be counted."""
 
 
 class TrimError(PromptoptError, ValueError):

@@ -14,7 +14,12 @@ from promptopt.cli.output import write_error
 from promptopt.errors import PromptoptError
 
 FAILED: Final = 2
-_COMMANDS: Final = {"check": "promptopt.cli.check", "rule": "promptopt.cli.rule", "show": "promptopt.cli.show"}
+_COMMANDS: Final = {
+    "check": "promptopt.cli.check",
+    "rule": "promptopt.cli.rule",
+    "show": "promptopt.cli.show",
+    "tokens": "promptopt.cli.tokens",
+}
 _TRACEBACK_VERBOSITY: Final = 2
 
 

@@ -1,0 +1,63 @@
+"""Facts about models are dated, traced and never inherited."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from promptopt.tokens import find_model, known_models, token_counter
+from promptopt.tokens.encodings import encoding_names
+
+TABLES = tomllib.loads((Path(__file__).parents[2] / "promptopt" / "tokens" / "models.toml").read_text("utf-8"))
+
+
+def test_every_entry_has_a_source_and_a_date() -> None:
+    """A source is one of those listed, and nobody has read it in the future."""
+    cited = [*TABLES["models"], *TABLES["framings"].values()]
+    assert len(cited) > 100
+    for entry in cited:
+        sources = [part.split(":")[-1].strip() for part in entry["source"].split(";")]
+        assert set(sources) <= set(TABLES["sources"]), entry
+        assert date(2026, 1, 1) < entry["date"]
+
+
+def test_no_name_stands_twice() -> None:
+    """Each name has one entry."""
+    names = [name for entry in TABLES["models"] for name in entry["names"]]
+    assert len(names) == len(set(names)) == len(known_models())
+
+
+def test_figures_are_plausible() -> None:
+    """A reading from a cache is not dearer than fresh input, a minimum fits the window, encodings exist."""
+    for name, model in known_models().items():
+        assert model.encoding is None or model.encoding in encoding_names(), name
+        assert model.provider in TABLES["prefixes"], name
+        assert (model.cache_minimum or 0) < (model.window or 10**9), name
+        assert model.provider == "openai" or model.estimate, name
+        if model.prices and model.prices.cache_read:
+            assert model.prices.cache_read <= model.prices.input, name
+
+
+@pytest.mark.parametrize(
+    "name", ["gpt-4o-house-edition", "gpt-5-2031-01-01", "GPT-5", "anthropic/gpt-5", "azure/gpt-5", ""]
+)
+def test_a_longer_name_inherits_nothing(name: str) -> None:
+    """What is not listed is unknown, whatever it begins with."""
+    assert find_model(name) is None
+
+
+def test_a_provider_may_stand_before_its_model() -> None:
+    """As routers write it."""
+    assert find_model("openai/gpt-5") == find_model("gpt-5") is not None
+    assert find_model("google/gemini-2.5-pro") == find_model("gemini-2.5-pro") is not None
+
+
+def test_tokenizers_that_are_not_public_are_estimates() -> None:
+    """Text for Claude and Gemini is counted with another's encoding, and says so."""
+    assert token_counter("claude-opus-5").estimate
+    assert token_counter("gemini-2.5-pro").estimate
+    assert not token_counter("gpt-5").estimate
+    assert not token_counter().estimate
