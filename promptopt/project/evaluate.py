@@ -180,7 +180,9 @@ class Evaluator:
     def evaluate(self, expression: Expression, frame: Frame, position: int) -> Value:
         """The value of an expression at a position of the frame's scope."""
         key = id(expression)
-        found = frame.known(key, position)
+        found = frame.memo.get(key)
+        if found is None and frame.origin is not None:
+            found = frame.known(key, position)
         if found is not None:
             return found
         if self.exhausted or self.depth > MAX_DEPTH:

@@ -65,6 +65,7 @@ class LeadFinder:
     sinks: AbstractSet[str] = frozenset()
     files: int = 0
     _users: defaultdict[str, list[Module]] = field(default_factory=lambda: defaultdict(list))
+    _derived: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
     _classes: set[str] = field(default_factory=set)
     _members: set[tuple[str, str]] = field(default_factory=set)
@@ -74,7 +75,8 @@ class LeadFinder:
         """Take further modules into account."""
         pending: list[str] = []
         for module in modules:
-            names = {*module.calls_by_name, *_base_names(module)}
+            derived = self._derived[module.path] = _by_base(module)
+            names = module.calls_by_name.keys() | derived.keys()
             for name in names:
                 self._users[name].append(module)
             own = names & self._own_names(module)
@@ -105,7 +107,8 @@ class LeadFinder:
     def _lead(self, module: Module, name: str, *, direct: bool = False) -> list[str]:
         """Note what leads to calls by `name` in a module; returns the distinctive names that are new."""
         fresh = []
-        for owner, found, kind in _leading(module, name, calls=name not in self._classes):
+        places = module.calls_by_name.get(name, ()) if name not in self._classes else ()
+        for owner, found, kind in _leading(module, places, self._derived[module.path].get(name, ())):
             if found.startswith(_TESTS):
                 continue
             if (
@@ -122,22 +125,26 @@ class LeadFinder:
         return fresh
 
 
-def _base_names(module: Module) -> Iterator[str]:
-    for scope in module.scopes:
+def _by_base(module: Module) -> dict[str, list[int]]:
+    """Scopes of the classes that name a base, by its last name."""
+    found: dict[str, list[int]] = {}
+    for index, scope in enumerate(module.scopes):
         for base in scope.bases:
             if base[0] in ("name", "attr"):
-                yield base[-1]
+                found.setdefault(base[-1], []).append(index)
+    return found
 
 
-def _leading(module: Module, name: str, *, calls: bool) -> set[tuple[str | None, str, str]]:
-    """The definitions that extend or, with `calls`, call `name`, and what encloses them.
+def _leading(
+    module: Module, places: Iterable[tuple[int, int]], derived: Iterable[int]
+) -> set[tuple[str | None, str, str]]:
+    """The definitions around the calls at `places` (scope and call) and around the scopes `derived`, these included.
 
     Each is its class, if it has one, its name and its kind.
     """
     scopes = module.scopes
-    places = module.calls_by_name.get(name, ()) if calls else ()
     found: set[tuple[str | None, str, str]] = set()
-    for inner in {index for index, _ in places} | set(_derived(scopes, name)):
+    for inner in {index for index, _ in places} | set(derived):
         index = inner
         while index > 0:
             scope, outer = scopes[index], scopes[scopes[index].parent]
@@ -151,12 +158,6 @@ def _leading(module: Module, name: str, *, calls: bool) -> set[tuple[str | None,
 
 def _simple_name(scope: Scope) -> str:
     return scope.name.rpartition(".")[2]
-
-
-def _derived(scopes: tuple[Scope, ...], name: str) -> Iterator[int]:
-    for index, scope in enumerate(scopes):
-        if scope.bases and any(base[0] in ("name", "attr") and base[-1] == name for base in scope.bases):
-            yield index
 
 
 def _variables(scope: Scope, calls: set[int]) -> Iterator[str]:

@@ -445,11 +445,7 @@ _OBJECTS: Final = (CallResult, Instance, ClassValue, Function, Method, External)
 def alternatives(condition: str, values: tuple[Value, ...], limit: int = 8) -> Value:
     """Join values that a condition chooses from: identical ones merge, shared beginnings and ends of
     texts and lists are kept outside the choice; more than `limit` alternatives are unknown."""
-    flat: list[Value] = []
-    for value in values:
-        for one in value.values if isinstance(value, Alternatives) else (value,):
-            if not any(_same(one, other) for other in flat):
-                flat.append(one)
+    flat = _distinct(one for value in values for one in (value.values if isinstance(value, Alternatives) else (value,)))
     if len(flat) == 1:
         return flat[0]
     if len(flat) > limit and any(isinstance(value, _OBJECTS) for value in flat):
@@ -465,18 +461,34 @@ def alternatives(condition: str, values: tuple[Value, ...], limit: int = 8) -> V
     return Alternatives(condition, tuple(flat))
 
 
-def _same(a: Value, b: Value) -> bool:
-    if a is b:
-        return True
-    if isinstance(a, Constant) and isinstance(b, Constant):
-        return a.value is b.value or (type(a.value) is type(b.value) and a.value == b.value)
-    if isinstance(a, External) and isinstance(b, External):
-        return a.dotted == b.dotted
-    if isinstance(a, TextValue) and isinstance(b, TextValue):
-        return a.pieces == b.pieces
-    if isinstance(a, (ClassValue, Function)) and isinstance(b, (ClassValue, Function)):
-        return type(a) is type(b) and a.scope == b.scope
-    return False
+def _distinct(values: Iterable[Value]) -> list[Value]:
+    """The values in order, of those that are the same the first."""
+    distinct: list[Value] = []
+    seen: set[object] = set()
+    texts: list[Pieces] = []
+    for value in values:
+        if isinstance(value, TextValue):
+            # compared one by one: their hash would take in every piece of them
+            if value.pieces in texts:
+                continue
+            texts.append(value.pieces)
+        else:
+            identity = _identity(value)
+            if identity in seen:
+                continue
+            seen.add(identity)
+        distinct.append(value)
+    return distinct
+
+
+def _identity(value: Value) -> object:
+    if isinstance(value, Constant):
+        return type(value.value), value.value
+    if isinstance(value, External):
+        return External, value.dotted
+    if isinstance(value, (ClassValue, Function)):
+        return type(value), value.scope
+    return id(value)
 
 
 def _shared(runs: list[tuple[Any, ...]]) -> tuple[int, int]:
