@@ -27,7 +27,7 @@ from promptopt.project.imports import ImportIndex
 from promptopt.project.leads import LeadFinder, Leads, is_telling
 from promptopt.project.walk import Fault, Selection, walk
 from promptopt.readers.facts import Module
-from promptopt.readers.packing import pack
+from promptopt.readers.packing import Packer
 from promptopt.readers.python import PythonSyntaxError, read_module
 from promptopt.sdks import SdkCatalogue, load_catalogue
 from promptopt.source import SourceFile, UnreadableSourceError, decode_source
@@ -136,6 +136,7 @@ class _Reader:
         self._overlay = overlay
         self._max_bytes = max_bytes
         self._collected = collected
+        self._packer = Packer()
         self._kept: dict[str, bytes] = {}
         self._kept_bytes = 0
 
@@ -186,10 +187,12 @@ class _Reader:
             return False
         self._collected.sources[path] = source
         try:
-            self._collected.modules[path] = pack(read_module(source))
+            module = read_module(source)
         except PythonSyntaxError as error:
             self._collected.faults.append(Fault(path, error.message, error.offset, "syntax"))
             return False
+        self._collected.modules[path] = self._packer.module(module)
+        self._collected.sources[path] = self._packer.source(source)
         return True
 
     def check_text(self, path: str, content: bytes) -> bool:
@@ -216,6 +219,7 @@ class _Search:
         self.sinks: AbstractSet[str] = {_last_name(sink.function) for sink in config.sinks}
         packages = _import_paths(catalogue)
         self._split = [path.split(".") for path in packages]
+        self._is_sdk: dict[tuple[str, str | None], bool] = {}
         names = "|".join(re.escape(path).replace(r"\*", r"\w*") for path in packages)
         shared = sorted(path.partition(".")[::2] for path in packages if "." in path)
         froms = "".join(rf"|{re.escape(root)}[ \t]+import[ \t]+{re.escape(name)}" for root, name in shared)
@@ -227,8 +231,12 @@ class _Search:
 
     def is_sdk(self, module: str, attribute: str | None) -> bool:
         """Whether `from module import attribute`, or `import module`, imports from an SDK."""
-        parts = module.split(".") if attribute is None else [*module.split("."), attribute]
-        return any(all(map(fnmatchcase, parts, path)) for path in self._split if len(path) <= len(parts))
+        known = self._is_sdk.get((module, attribute))
+        if known is None:
+            parts = module.split(".") if attribute is None else [*module.split("."), attribute]
+            known = any(all(map(fnmatchcase, parts, path)) for path in self._split if len(path) <= len(parts))
+            self._is_sdk[module, attribute] = known
+        return known
 
     def sends(self, content: bytes) -> bool:
         """Whether the file imports an SDK, sends a request of an unmistakable shape, or mentions a sink."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from promptopt.readers.facts import Module
-from promptopt.readers.packing import pack
+from promptopt.readers.packing import Packer, release
 from promptopt.readers.python import PythonSyntaxError, literal_segments, read_module
 from promptopt.source import SourceFile, UnreadableSourceError, read_source
 
@@ -78,11 +78,23 @@ def _check(source: SourceFile, fact: tuple[Any, ...]) -> None:
         assert fact[3] not in ("field", "too deep")
 
 
-def test_packed_facts_are_the_same() -> None:
-    """Packing changes how facts are kept, not what they say."""
+@pytest.mark.parametrize("plain", [0, 1 << 30])
+def test_packed_facts_are_the_same(plain: int) -> None:
+    """Packing, compressed or not, changes how facts are kept, not what they say."""
     module = read_module(read_source(LIBRARY / "argparse.py", "argparse.py"))
-    packed = pack(module)
+    packed = Packer(plain).module(module)
     assert _attributes(packed) == _attributes(module)
+    release(packed)
+    assert _attributes(packed) == _attributes(module)
+
+
+@pytest.mark.parametrize("plain", [0, 1 << 30])
+def test_packed_texts_are_the_same(plain: int) -> None:
+    """Whatever characters and line ends it has."""
+    source = SourceFile("a.py", "x = 'äß€'\r\ny = 1\r", newline="\r\n", bom=True)
+    packed = Packer(plain).source(source)
+    assert (packed.text, packed.path, packed.newline, packed.bom) == (source.text, "a.py", "\r\n", True)
+    assert packed.position(13) == source.position(13)
 
 
 def _attributes(module: Module) -> list[Any]:
@@ -97,4 +109,4 @@ def _attributes(module: Module) -> list[Any]:
 def test_packed_scope_has_no_other_attributes() -> None:
     """A misspelt attribute is an error of the usual kind."""
     with pytest.raises(AttributeError):
-        getattr(pack(read_module(SourceFile("m.py", "x = 1"))).scopes[0], "bodi")  # noqa: B009 (mypy knows that it is none)
+        getattr(Packer().module(read_module(SourceFile("m.py", "x = 1"))).scopes[0], "bodi")  # noqa: B009 (mypy knows that it is none)
