@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 
 from promptopt import __version__
@@ -25,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words == ["--version"]:
         sys.stdout.write(f"promptopt {__version__}\n")
         return 0
+    # the interpreter's last collection would walk through all facts only to free what the system frees anyway
+    atexit.register(gc.freeze)
     try:
         from promptopt.cli.application import run  # noqa: PLC0415 (loads click)
 
