@@ -76,7 +76,6 @@ class Callers:
 
     def __init__(self, ev: Evaluator) -> None:
         self.ev = ev
-        self._by_name: dict[str, list[tuple[ScopeRef, int]]] = {}
         self._is_indexed = False
         self._passed: dict[str, list[tuple[ScopeRef, int, int]]] = {}
         self._definers: dict[str, list[ScopeRef]] = {}
@@ -180,22 +179,11 @@ class Callers:
                 if scope.kind == "function":
                     self._definers.setdefault(scope.name.rpartition(".")[2], []).append(ScopeRef(path, number))
         for name, index in _PASSING.items():
-            for ref, call in self._named(name):
+            for ref, call in self.ev.world.calls_named(name):
                 arguments = self.ev.scope(ref).calls[call][3]
                 if index < len(arguments) and arguments[index][0] in ("name", "attr"):
                     passed = last_name(arguments[index])
                     self._passed.setdefault(passed, []).append((ref, call, index + 1))
-
-    def _named(self, name: str) -> list[tuple[ScopeRef, int]]:
-        """Calls by the last name of what they call."""
-        found = self._by_name.get(name)
-        if found is None:
-            found = self._by_name[name] = [
-                (ScopeRef(path, scope), call)
-                for path, module in self.ev.world.modules.items()
-                for scope, call in module.calls_by_name.get(name, ())
-            ]
-        return found
 
     def _find(self, ref: ScopeRef) -> tuple[CallSite, ...]:
         scope = self.ev.scope(ref)
@@ -206,7 +194,7 @@ class Callers:
         self._index()
         found: list[CallSite] = []
         for one in names:
-            for where, call in self._named(one)[:MAX_CANDIDATES]:
+            for where, call in self.ev.world.calls_named(one)[:MAX_CANDIDATES]:
                 site = self._check(ref, where, call, self.ev.scope(where).calls[call][2], 0)
                 if site is not None:
                     found.append(site)

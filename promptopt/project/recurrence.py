@@ -57,7 +57,6 @@ class Recurrence:
     def __init__(self, ev: Evaluator) -> None:
         self.ev = ev
         self._above: dict[ScopeRef, frozenset[ScopeRef]] = {}
-        self._sites: dict[str, tuple[tuple[ScopeRef, int], ...]] = {}
         self._functions: dict[Place, ScopeRef | None] = {}
         self._lasting: dict[tuple[int, str], tuple[Value, Value]] = {}
 
@@ -122,16 +121,8 @@ class Recurrence:
             at = self.ev.parent(at)
 
     def _calls_of(self, ref: ScopeRef) -> tuple[tuple[ScopeRef, int], ...]:
-        name = self.ev.scope(ref).name.rpartition(".")[2]
-        found = self._sites.get(name)
-        if found is None:
-            sites = tuple(
-                (ScopeRef(path, scope), call)
-                for path, module in self.ev.world.modules.items()
-                for scope, call in module.calls_by_name.get(name, ())
-            )
-            found = self._sites[name] = sites if len(sites) <= MAX_SITES else ()
-        return found
+        sites = self.ev.world.calls_named(self.ev.scope(ref).name.rpartition(".")[2])
+        return sites if len(sites) <= MAX_SITES else ()
 
     def _always(self, ref: ScopeRef, offset: int) -> bool:
         """Whether a function that runs to its end takes an offset, whatever its branches decide."""

@@ -83,6 +83,8 @@ class World:
         self._annotations: dict[tuple[str, ScopeRef], Value | None] = {}
         self._importing: set[tuple[str, str]] = set()
         self._reading: dict[str, Source | None] = {}
+        self._calling: dict[str, list[str]] | None = None
+        self._calls: dict[str, tuple[tuple[ScopeRef, int], ...]] = {}
         self.ancestries: dict[ScopeRef, list[ClassValue]] = {}
 
     def imported(self, importer: str, binding: tuple[str, str | None, str, int], ev: Evaluator) -> Value:
@@ -140,6 +142,22 @@ class World:
             for index, scope in enumerate(self.modules[path].scopes):
                 for name in scope.globals:
                     found.setdefault(name, []).append(ScopeRef(path, index))
+        return found
+
+    def calls_named(self, name: str) -> tuple[tuple[ScopeRef, int], ...]:
+        """All calls of the project by the last name of what they call."""
+        if self._calling is None:
+            self._calling = {}
+            for path, module in self.modules.items():
+                for called in module.calls_by_name:
+                    self._calling.setdefault(called, []).append(path)
+        found = self._calls.get(name)
+        if found is None:
+            found = self._calls[name] = tuple(
+                (ScopeRef(path, scope), call)
+                for path in self._calling.get(name, ())
+                for scope, call in self.modules[path].calls_by_name[name]
+            )
         return found
 
     def dotted(self, ref: ScopeRef, name: str) -> str:

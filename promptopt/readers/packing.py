@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import marshal
 import zlib
-from contextlib import suppress
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any, Final
@@ -26,13 +25,14 @@ _FASTEST: Final = 1
 
 
 class _Facts:
-    """The packed scopes of one module, all compressed together or each by itself."""
+    """The packed scopes of one module, all compressed together or each by itself; `opened` are those unpacked."""
 
-    __slots__ = ("_compressed", "_parts")
+    __slots__ = ("_compressed", "_parts", "opened")
 
     def __init__(self, parts: tuple[bytes, ...], *, compress: bool) -> None:
         self._compressed = zlib.compress(marshal.dumps(parts), _FASTEST) if compress else None
         self._parts: tuple[bytes, ...] | None = None if compress else parts
+        self.opened: list[PackedScope] = []
 
     def part(self, number: int) -> bytes:
         """The facts of one scope."""
@@ -42,7 +42,11 @@ class _Facts:
         return parts[number]
 
     def release(self) -> None:
-        """Keep the compressed form alone, where there is one."""
+        """Give back what was unpacked; it unpacks again when it is asked for."""
+        for scope in self.opened:
+            for name in _PACKED:
+                delattr(scope, name)
+        self.opened.clear()
         if self._compressed is not None:
             self._parts = None
 
@@ -61,14 +65,8 @@ class PackedScope(Scope):
         params, *others = marshal.loads(self.facts.part(self.number))  # noqa: S302 (our own dump)
         self.params = tuple([ParameterFact(*param) for param in params])
         self.body, self.calls, self.docstring = others
+        self.facts.opened.append(self)
         return getattr(self, name)
-
-    def release(self) -> None:
-        """Give the unpacked parts back; they unpack again when they are asked for."""
-        self.facts.release()
-        with suppress(AttributeError):
-            for name in _PACKED:
-                delattr(self, name)
 
 
 class PackedSource(SourceFile):
@@ -90,10 +88,10 @@ def _text(packed: bytes) -> str:
 
 
 def release(module: Module) -> None:
-    """Release all scopes of a module."""
-    for scope in module.scopes:
-        if isinstance(scope, PackedScope):
-            scope.release()
+    """Give back what was unpacked of a module."""
+    scope = module.scopes[0]
+    if isinstance(scope, PackedScope):
+        scope.facts.release()
 
 
 class Packer:
