@@ -19,6 +19,7 @@ _COMMANDS: Final = {
     "rule": "promptopt.cli.rule",
     "show": "promptopt.cli.show",
     "tokens": "promptopt.cli.tokens",
+    "estimate": "promptopt.cli.estimate",
 }
 _TRACEBACK_VERBOSITY: Final = 2
 
