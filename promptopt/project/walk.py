@@ -102,7 +102,20 @@ def _read_spec(file: Path) -> GitIgnoreSpec | None:
     except OSError:
         # an ignore file that cannot be read ignores nothing, as in git
         return None
-    return _spec([line for line in lines if line.strip() and not line.startswith("#")])
+    patterns = [line for line in lines if line.strip() and not line.startswith("#")]
+    try:
+        return _spec(patterns)
+    except ValueError:
+        return _spec([line for line in patterns if _is_pattern(line)])
+
+
+def _is_pattern(line: str) -> bool:
+    """Whether the line of an ignore file is a pattern; one that is none matches nothing, as in git."""
+    try:
+        _spec([line])
+    except ValueError:
+        return False
+    return True
 
 
 def _inherited(root: Path) -> list[_Ignore]:

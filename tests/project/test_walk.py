@@ -105,3 +105,9 @@ def test_folders_that_cannot_be_listed_are_faults(tmp_path: Path, monkeypatch: p
     faults: list[Fault] = []
     assert walk(tmp_path, Config(root=tmp_path), faults) == ["a.py", "z/c.py"]
     assert faults == [Fault("secret", "Permission denied", None, "unreadable")]
+
+
+def test_a_line_of_an_ignore_file_that_is_no_pattern_matches_nothing(tmp_path: Path) -> None:
+    """It is passed over, the others count."""
+    tree(tmp_path, "kept.py", "left.py", gitignore="*_old\\/*\nleft.py\n")
+    assert names(tmp_path) == ["kept.py"]
