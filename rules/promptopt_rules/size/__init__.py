@@ -1,0 +1,1 @@
+"""Rules about how much a request sends."""

@@ -1,0 +1,82 @@
+"""The size family on prompts made by hand: what is counted, and when nothing is loaded to count it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from promptopt.finding import Finding, Severity
+from promptopt.prompt import Block, CacheMarker, Call, Message, Parameter, Prompt, Text
+from promptopt.rule import RuleContext
+from promptopt.source import Location, Span
+from promptopt_rules.size.measure import Size, measure, size_above
+from promptopt_rules.size.oversized_system_prompt import OversizedSystemPrompt
+
+PLACE = Location("app.py", Span(0, 10))
+
+
+def call(model: str | None = "gpt-5") -> Call:
+    """A request to that model."""
+    return Call("openai", "chat", "openai", PLACE, "ask", Parameter(model) if model else None)
+
+
+def prompt(*messages: Message) -> Prompt:
+    """A request with these messages."""
+    return Prompt("app.py::ask", call(), PLACE, None, messages)
+
+
+def found(subject: Prompt, **options: int) -> list[Finding]:
+    """What the rule says of a prompt."""
+    context = RuleContext(OversizedSystemPrompt.Options(**options), {})
+    return list(OversizedSystemPrompt().check(subject, context))
+
+
+def system(text: str, *, certain: bool = True, marker: CacheMarker | None = None) -> Message:
+    """A system message of constant text."""
+    return Message("system", (Block((Text(text),), marker),), PLACE, certain)
+
+
+def test_the_limit_itself_is_allowed() -> None:
+    """One token more is told, with both figures."""
+    assert found(prompt(system(" a" * 2000))) == []
+    (finding,) = found(prompt(system(" a" * 2001)))
+    assert "has 2,001 tokens of constant text, 1 above 2,000" in finding.message
+    assert finding.severity is Severity.WARNING
+
+
+def test_messages_add_up_and_uncertain_ones_do_not() -> None:
+    """Only what every request sends counts."""
+    half = " a" * 1500
+    assert len(found(prompt(system(half), system(half)))) == 1
+    assert found(prompt(system(half), system(half, certain=False))) == []
+    assert found(prompt(Message("user", (Block((Text(half * 2),)),)))) == []
+    assert len(found(prompt(system(half)), max_tokens=1000)) == 1
+
+
+def test_behind_a_marker_it_is_a_hint() -> None:
+    """It is read once per lifetime of the cache."""
+    (finding,) = found(prompt(system(" a" * 3000, marker=CacheMarker())))
+    assert finding.severity is Severity.INFO
+
+
+@pytest.mark.parametrize(
+    ("model", "exact"), [("gpt-5", True), ("claude-opus-5", False), ("house-model", False), (None, False)]
+)
+def test_figures_are_exact_where_the_tokenizer_is_known(model: str | None, exact: bool) -> None:  # noqa: FBT001 (a case)
+    """Anything else is said to be about that."""
+    assert measure(["hello world"], call(model)) == Size(2, exact)
+    assert str(Size(2345, exact)) == ("2,345" if exact else "about 2,345")
+
+
+def test_short_texts_load_no_tokenizer() -> None:
+    """Their bytes decide."""
+    code = (
+        "import sys; from promptopt_rules.size.measure import size_above; "
+        "assert size_above(['short'] * 9, 2000, None) is None; "
+        "print('tiktoken' in sys.modules or 'splintr' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+    assert size_above(["short"], 0, call()) == Size(1, exact=True)
