@@ -5,13 +5,14 @@ Nothing here loads a tokenizer before something is counted; `most_tokens` bounds
 
 from promptopt.tokens.chat import count_messages, count_tools
 from promptopt.tokens.counting import TokenCounter, count_tokens, most_tokens, token_counter
-from promptopt.tokens.models import Framing, Model, Prices, find_model, known_models
+from promptopt.tokens.models import Framing, Model, Prices, breakpoint_limit, find_model, known_models
 
 __all__ = [
     "Framing",
     "Model",
     "Prices",
     "TokenCounter",
+    "breakpoint_limit",
     "count_messages",
     "count_tokens",
     "count_tools",

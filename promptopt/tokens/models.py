@@ -87,6 +87,12 @@ def find_model(name: str) -> Model | None:
     return model if model and f"{provider}/" in _tables()["prefixes"].get(model.provider, ()) else None
 
 
+def breakpoint_limit(provider: str | None) -> int | None:
+    """Explicit cache markers that a provider accepts in one request; None where unknown."""
+    entry = _tables()["caching"].get(provider)
+    return entry["breakpoints"] if entry else None
+
+
 @cache
 def known_models() -> Mapping[str, Model]:
     """Every model by each of its names."""

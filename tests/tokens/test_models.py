@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptopt.tokens import find_model, known_models, token_counter
+from promptopt.tokens import breakpoint_limit, find_model, known_models, token_counter
 from promptopt.tokens.encodings import encoding_names
 
 TABLES = tomllib.loads((Path(__file__).parents[2] / "promptopt" / "tokens" / "models.toml").read_text("utf-8"))
@@ -16,7 +16,7 @@ TABLES = tomllib.loads((Path(__file__).parents[2] / "promptopt" / "tokens" / "mo
 
 def test_every_entry_has_a_source_and_a_date() -> None:
     """A source is one of those listed, and nobody has read it in the future."""
-    cited = [*TABLES["models"], *TABLES["framings"].values()]
+    cited = [*TABLES["models"], *TABLES["framings"].values(), *TABLES["caching"].values()]
     assert len(cited) > 100
     for entry in cited:
         sources = [part.split(":")[-1].strip() for part in entry["source"].split(";")]
@@ -61,3 +61,9 @@ def test_tokenizers_that_are_not_public_are_estimates() -> None:
     assert token_counter("gemini-2.5-pro").estimate
     assert not token_counter("gpt-5").estimate
     assert not token_counter().estimate
+
+
+def test_limits_are_known_for_some_providers() -> None:
+    """Where they are not, there is none to exceed."""
+    assert breakpoint_limit("anthropic") == 4
+    assert breakpoint_limit("house") is breakpoint_limit(None) is None
