@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from promptopt.finding import Finding, Severity
-from promptopt.prompt import Block, CacheMarker, Call, Message, Parameter, Prompt, Text
-from promptopt.rule import RuleContext
+from promptopt.prompt import Block, CacheMarker, Call, History, Message, Parameter, Prompt, Text, ToolList
+from promptopt.rule import NoOptions, RuleContext
 from promptopt.source import Location, Span
+from promptopt_rules.cache.prefix_below_minimum import PrefixBelowMinimum
 from promptopt_rules.size.measure import Size, measure, size_above
 from promptopt_rules.size.oversized_system_prompt import OversizedSystemPrompt
 
@@ -80,3 +82,33 @@ def test_short_texts_load_no_tokenizer() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
     assert size_above(["short"], 0, call()) == Size(1, exact=True)
+
+
+def marked(text: str, model: str | None) -> Prompt:
+    """A request to a model with an explicit marker behind a system text."""
+    return replace(prompt(system(text, marker=CacheMarker())), call=call(model))
+
+
+@pytest.mark.parametrize(
+    ("words", "model", "reported"),
+    [
+        (20, "claude-haiku-4-5", True),
+        (900, "claude-sonnet-4-5", False),
+        (3000, "claude-haiku-4-5", False),
+        (20, "house-model", False),
+        (20, None, False),
+    ],
+)
+def test_a_marker_below_the_minimum(words: int, model: str | None, reported: bool) -> None:  # noqa: FBT001 (a case)
+    """Told where the model is known and the text far too short, an estimate leaving room."""
+    context = RuleContext(NoOptions(), {})
+    assert bool(list(PrefixBelowMinimum().check(marked(" a" * words, model), context))) is reported
+
+
+def test_a_prefix_of_unknown_length_is_left_alone() -> None:
+    """A conversation or a value ahead of the marker may be as long as it likes."""
+    short = marked(" a" * 20, "claude-haiku-4-5")
+    context = RuleContext(NoOptions(), {})
+    grown = replace(short, messages=(History("parameter"), *short.messages))
+    assert list(PrefixBelowMinimum().check(grown, context)) == []
+    assert list(PrefixBelowMinimum().check(replace(short, tools=ToolList()), context)) == []
