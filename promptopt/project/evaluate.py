@@ -45,6 +45,12 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 220
 """Nested evaluations; each takes a handful of interpreter frames."""
 
+KEPT_STEPS: Final = 150_000
+"""Evaluation steps whose values are kept in memory at most."""
+
+KEPT_FLOWS: Final = 3_000
+"""Scopes whose facts and definitions are kept in memory at most."""
+
 FUEL: Final = 20_000
 """Evaluation steps for one request."""
 
@@ -80,6 +86,10 @@ class Evaluator:
         self.fuel = self._given = amount
         self.exhausted = False
 
+    def is_full(self) -> bool:
+        """Whether what is kept in memory is worth forgetting between two requests."""
+        return self.spent > KEPT_STEPS or len(self._flows) > KEPT_FLOWS
+
     def forget(self) -> None:
         """Drop all values, frames and unpacked facts.
 
@@ -95,6 +105,8 @@ class Evaluator:
         self._selves.clear()
         self.instance_frames.clear()
         self.instances.clear()
+        self.settled.clear()
+        self.changes.clear()
         self.recurrence.forget()
 
     def apart(self, fuel: int, expression: Expression, ref: ScopeRef, position: int) -> Value:

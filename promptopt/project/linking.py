@@ -62,9 +62,6 @@ MAX_CHAIN: Final = 7
 MAX_PROMPTS: Final = 60
 """Prompts of one request site."""
 
-KEPT_STEPS: Final = 150_000
-"""Evaluation steps whose values are kept in memory at most."""
-
 SITE_STEPS: Final = 40_000
 """Evaluation steps for all prompts of one request site; callers that are left then are not followed."""
 
@@ -182,11 +179,13 @@ class _Linker:
 
     def _has_room(self) -> bool:
         """Between two sites: forget values when there are many, so that memory stays bounded."""
-        if self.ev.spent > KEPT_STEPS:
+        if self.ev.is_full():
             self.ev.forget()
             self.describer.forget()
             self.callers.forget()
             gc.collect()
+            # what is left stays: later collections need not walk through it
+            gc.freeze()
         return True
 
     def _adapts(self, site: Site) -> bool:
