@@ -1,0 +1,115 @@
+"""One template in, its facts out; every way to fail is `JinjaSyntaxError`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from jinja2 import TemplateSyntaxError, nodes
+
+from promptopt.readers.facts import Expression
+from promptopt.readers.jinja.expressions import lower
+from promptopt.readers.jinja.lexing import TokenPlace, UnplacedTokenError
+from promptopt.readers.jinja.parsing import PlacingEnvironment, PlacingParser
+from promptopt.readers.jinja.segments import Segment, tile
+from promptopt.source import SourceFile
+
+_EXTENSIONS: Final = ("jinja2.ext.do", "jinja2.ext.loopcontrols")
+_REFERENCES: Final = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
+_LARGEST: Final = 2_000_000
+"""Characters; no prompt is longer, and parsing takes memory of a hundred times the text."""
+
+
+class JinjaSyntaxError(ValueError):
+    """A template that cannot be parsed; `offset` is a character offset into its text, or None."""
+
+    def __init__(self, message: str, offset: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateSyntax:
+    """The options of `jinja2.Environment` that decide how a template is cut."""
+
+    block_start_string: str = "{%"
+    block_end_string: str = "%}"
+    variable_start_string: str = "{{"
+    variable_end_string: str = "}}"
+    comment_start_string: str = "{#"
+    comment_end_string: str = "#}"
+    line_statement_prefix: str | None = None
+    line_comment_prefix: str | None = None
+    trim_blocks: bool = False
+    lstrip_blocks: bool = False
+    keep_trailing_newline: bool = False
+
+
+DEFAULT_SYNTAX: Final = TemplateSyntax()
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Facts of one template.
+
+    `segments` tile the text. `outputs` are the expressions that are printed, `references` those that
+    name other templates, both in the order of the source and in the language of `readers.facts`.
+    """
+
+    path: str
+    segments: tuple[Segment, ...]
+    outputs: tuple[Expression, ...]
+    references: tuple[Expression, ...]
+
+
+def read_template(source: SourceFile, syntax: TemplateSyntax = DEFAULT_SYNTAX) -> Template:
+    """The template's facts; nothing is rendered.
+
+    Raises:
+        JinjaSyntaxError: the text is no Jinja, nested too deeply, or too long to be a prompt.
+        ValueError: the syntax's delimiters are equal or empty.
+    """
+    if len(source.text) > _LARGEST:
+        raise JinjaSyntaxError(f"longer than {_LARGEST:,} characters")
+    environment = _environment(syntax)
+    try:
+        parser = PlacingParser(environment, source.text)
+        tree = parser.parse()
+        segments = tuple(tile(parser.stream.lexed, len(source.text)))
+        return Template(source.path, segments, _outputs(tree), _references(tree))
+    except TemplateSyntaxError as error:
+        raise JinjaSyntaxError(error.message or "invalid syntax", _offset(source, error)) from error
+    except UnplacedTokenError as error:
+        raise JinjaSyntaxError(str(error)) from error
+    except RecursionError as error:
+        raise JinjaSyntaxError("nested too deeply to be parsed") from error
+
+
+@lru_cache(maxsize=32)
+def _environment(syntax: TemplateSyntax) -> PlacingEnvironment:
+    options: dict[str, Any] = {name: getattr(syntax, name) for name in TemplateSyntax.__slots__}
+    return PlacingEnvironment(extensions=_EXTENSIONS, autoescape=False, **options)
+
+
+def _outputs(tree: nodes.Template) -> tuple[Expression, ...]:
+    return tuple(
+        lower(printed)
+        for output in tree.find_all(nodes.Output)
+        for printed in output.nodes
+        if not isinstance(printed, nodes.TemplateData)
+    )
+
+
+def _references(tree: nodes.Template) -> tuple[Expression, ...]:
+    references: Iterable[Any] = tree.find_all(_REFERENCES)
+    return tuple(lower(reference.template) for reference in references)
+
+
+def _offset(source: SourceFile, error: TemplateSyntaxError) -> int | None:
+    if isinstance(error.lineno, TokenPlace):
+        return error.lineno.start
+    starts = source.line_starts()
+    return starts[error.lineno - 1] if 1 <= error.lineno <= len(starts) else None
