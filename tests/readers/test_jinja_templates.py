@@ -153,3 +153,17 @@ def test_deep_nesting_and_endless_templates_are_refused() -> None:
         read("{{ " + "(" * 5000 + "a" + ")" * 5000 + " }}")
     with pytest.raises(JinjaSyntaxError, match="longer than"):
         read("a" * 10_000_000)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variable_start_string": "{%"}, "different start delimiters"),
+        ({"variable_start_string": ""}, "is empty"),
+        ({"comment_end_string": ""}, "is empty"),
+    ],
+)
+def test_delimiters_that_cannot_be_told_apart_are_refused(options: dict[str, str], message: str) -> None:
+    """A wrong configuration is an error of ours, not an assertion in Jinja."""
+    with pytest.raises(ValueError, match=message):
+        TemplateSyntax(**options)  # type: ignore[arg-type]

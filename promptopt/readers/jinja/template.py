@@ -18,8 +18,8 @@ from promptopt.source import SourceFile
 
 _EXTENSIONS: Final = ("jinja2.ext.do", "jinja2.ext.loopcontrols")
 _REFERENCES: Final = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
-_LARGEST: Final = 2_000_000
-"""Characters; no prompt is longer, and parsing takes memory of a hundred times the text."""
+_LARGEST: Final = 500_000
+"""Characters, about the window of a model; text dense with tags takes some ten seconds and 400 MB per million."""
 
 
 class JinjaSyntaxError(ValueError):
@@ -33,7 +33,11 @@ class JinjaSyntaxError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TemplateSyntax:
-    """The options of `jinja2.Environment` that decide how a template is cut."""
+    """The options of `jinja2.Environment` that decide how a template is cut.
+
+    Raises:
+        ValueError: a delimiter is empty, or two tags start alike.
+    """
 
     block_start_string: str = "{%"
     block_end_string: str = "%}"
@@ -46,6 +50,13 @@ class TemplateSyntax:
     trim_blocks: bool = False
     lstrip_blocks: bool = False
     keep_trailing_newline: bool = False
+
+    def __post_init__(self) -> None:
+        starts = (self.block_start_string, self.variable_start_string, self.comment_start_string)
+        if not all((*starts, self.block_end_string, self.variable_end_string, self.comment_end_string)):
+            raise ValueError("a Jinja delimiter is empty")
+        if len(set(starts)) < len(starts):
+            raise ValueError("blocks, variables and comments need different start delimiters")
 
 
 DEFAULT_SYNTAX: Final = TemplateSyntax()
@@ -70,7 +81,6 @@ def read_template(source: SourceFile, syntax: TemplateSyntax = DEFAULT_SYNTAX) -
 
     Raises:
         JinjaSyntaxError: the text is no Jinja, nested too deeply, or too long to be a prompt.
-        ValueError: the syntax's delimiters are equal or empty.
     """
     if len(source.text) > _LARGEST:
         raise JinjaSyntaxError(f"longer than {_LARGEST:,} characters")
@@ -79,7 +89,7 @@ def read_template(source: SourceFile, syntax: TemplateSyntax = DEFAULT_SYNTAX) -
         parser = PlacingParser(environment, source.text)
         tree = parser.parse()
         segments = tuple(tile(parser.stream.lexed, len(source.text)))
-        return Template(source.path, segments, _outputs(tree), _references(tree))
+        return Template(source.path, segments, *_expressions(tree))
     except TemplateSyntaxError as error:
         raise JinjaSyntaxError(error.message or "invalid syntax", _offset(source, error)) from error
     except UnplacedTokenError as error:
@@ -94,18 +104,17 @@ def _environment(syntax: TemplateSyntax) -> PlacingEnvironment:
     return PlacingEnvironment(extensions=_EXTENSIONS, autoescape=False, **options)
 
 
-def _outputs(tree: nodes.Template) -> tuple[Expression, ...]:
-    return tuple(
-        lower(printed)
-        for output in tree.find_all(nodes.Output)
-        for printed in output.nodes
-        if not isinstance(printed, nodes.TemplateData)
-    )
-
-
-def _references(tree: nodes.Template) -> tuple[Expression, ...]:
-    references: Iterable[Any] = tree.find_all(_REFERENCES)
-    return tuple(lower(reference.template) for reference in references)
+def _expressions(tree: nodes.Template) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
+    """What is printed and what names other templates, in one walk."""
+    outputs: list[Expression] = []
+    references: list[Expression] = []
+    found: Iterable[Any] = tree.find_all((nodes.Output, *_REFERENCES))
+    for node in found:
+        if isinstance(node, nodes.Output):
+            outputs += [lower(printed) for printed in node.nodes if not isinstance(printed, nodes.TemplateData)]
+        else:
+            references.append(lower(node.template))
+    return tuple(outputs), tuple(references)
 
 
 def _offset(source: SourceFile, error: TemplateSyntaxError) -> int | None:
