@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import re
 import tomllib
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
@@ -90,7 +90,8 @@ def _ranks(name: str) -> dict[bytes, int]:
         raise TokenError(f"{file}: cannot be read: {error}: install promptopt-toolkit again") from error
     if hashlib.sha256(content).hexdigest() != _tables()[name]["sha256"]:
         raise TokenError(f"{file}: not the published file: install promptopt-toolkit again")
-    return {b64decode(token): int(rank) for token, rank in map(bytes.split, content.splitlines())}
+    words = content.split()
+    return dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
 
 
 def _count_with_tiktoken(encoding: tiktoken.Encoding, text: str) -> int:
