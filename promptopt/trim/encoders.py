@@ -34,8 +34,12 @@ class BiEncoder:
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Cosine similarity of the query and each text."""
         owners, pieces = _windows(self._model.tokenizer, texts, self._model.max_seq_length - _SPECIAL_TOKENS)
-        vectors = self._model.encode([query, *pieces], normalize_embeddings=True, show_progress_bar=False)
+        vectors = self.embed([query, *pieces])
         return _best(owners, [float(cosine) for cosine in vectors[1:] @ vectors[0]])
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Embeddings of length 1, one row per text, cut where the model stops reading."""
+        return self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
 
 
 class CrossScorer:

@@ -170,16 +170,14 @@ LEXICAL: Final = Weights()
 FUSED: Final = Weights(
     part=0.7,
     passage=0.15,
-    lead=0.584,
-    named=0.625,
-    number=0.8,
+    lead=1.168,
+    named=0.654,
+    number=0.642,
     name=1.05,
-    coverage=0.248,
+    coverage=0.425,
     top=0.65,
     mention=1.902,
-    link=1.0,
-    links=10,
-    chain=0.28,
+    chain=0.358,
     chains=4,
 )
 """Beside static vectors."""

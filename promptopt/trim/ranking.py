@@ -17,6 +17,9 @@ from promptopt.trim.vectors import load_vectors
 _MODEL: Final = 0.5
 """Weight of what a model that reads texts says."""
 
+_MODEL_AFTER_VECTORS: Final = 0.3
+"""The same where static vectors have spoken before."""
+
 _VECTORS: Final = 1.0
 """Weight of what static vectors say."""
 
@@ -86,7 +89,7 @@ def find_ranking(ranker: object, model: object = None, vectors: object = "wordll
         if not model:
             raise TrimError(f"ranker {ranker} needs a model: give its name or folder as model=")
         load = load_cross_encoder if ranker == "cross-encoder" else load_bi_encoder
-        signals.append(Signal(load(str(model)), _MODEL, _SHARE))
+        signals.append(Signal(load(str(model)), _MODEL_AFTER_VECTORS if signals else _MODEL, _SHARE))
     return Ranking(FUSED if len(signals) > 1 or ranker == "static" else LEXICAL, tuple(signals))
 
 
