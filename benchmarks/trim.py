@@ -10,8 +10,6 @@ explains the figures.
 from __future__ import annotations
 
 import argparse
-import base64
-import gzip
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +20,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, cast
 
-import tiktoken
-
+from promptopt.tokens import token_counter
 from promptopt.trim import ContextTrimmer, Fate, Part, Trimmed
 from promptopt.trim.encoders import load_bi_encoder
 from promptopt.trim.lexical import Bm25
@@ -32,12 +29,6 @@ from promptopt.trim.units import split_units
 
 FIVE: Final = ("hotpotqa_distractor", "musique", "2wikimultihopqa", "nq20", "clapnq20")
 SHARES: Final = (0.10, 0.25, 0.50)
-# o200k_base's pattern, tiktoken_ext/openai_public.py of tiktoken 0.14
-PATTERN: Final = (
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
 
 Span = tuple[int, int, int]
 Passage = dict[str, str]
@@ -68,7 +59,7 @@ def main() -> int:
     options = parser.parse_args()
     if not options.data.is_dir():
         parser.error(f"{options.data} is not a folder")
-    count = counter(options.data / "ranks" / "o200k_base.tiktoken.gz")
+    count = token_counter(encoding="o200k_base")
     for ranker in options.ranker or ["lexical"]:
         print(f"\n{ranker}: gold-sentence recall / all-gold in % at 10 | 25 | 50 % of the context; CPU ms per question")
         cells: list[tuple[float, float]] = []
@@ -82,14 +73,6 @@ def main() -> int:
             )
         print(f"{'mean':20} {fmean(r for r, _ in cells):5.2f}/{fmean(a for _, a in cells):5.2f}", flush=True)
     return 0
-
-
-def counter(ranks: Path) -> Callable[[str], int]:
-    """Tokens of o200k_base, from its rank file: nothing is fetched."""
-    lines = (line.split() for line in gzip.decompress(ranks.read_bytes()).splitlines())
-    table = {base64.b64decode(token): int(rank) for token, rank in lines}
-    encoding = tiktoken.Encoding("o200k_base", pat_str=PATTERN, mergeable_ranks=table, special_tokens={})
-    return lambda text: len(encoding.encode_ordinary(text))
 
 
 def measure(
