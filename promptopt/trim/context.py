@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
@@ -115,6 +114,8 @@ class ContextTrimmer:
 
     async def atrim(self, query: str, passages: Iterable[PassageT], budget: int | None = None) -> Trimmed[PassageT]:
         """As `trim`, in a thread of its own."""
+        import asyncio  # noqa: PLC0415 (half of the time that importing this takes)
+
         return await asyncio.to_thread(self.trim, query, list(passages), budget)
 
     def trim_batch(self, requests: Iterable[tuple[str, Iterable[PassageT]]]) -> list[Trimmed[PassageT]]:
