@@ -334,6 +334,11 @@ def _flatten_choice(choice: Choice) -> Iterator[Text | Interpolation | Media]:
     yield from longest
 
 
+def constant_texts(parts: Parts) -> Iterator[Text]:
+    """Constant text as `flatten` gives it."""
+    return (part for part in flatten(parts) if isinstance(part, Text))
+
+
 def text_length(parts: tuple[Text | Interpolation | Media, ...]) -> int:
     """Characters of constant text among flat parts."""
     return sum(len(part.value) for part in parts if isinstance(part, Text))

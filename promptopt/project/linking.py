@@ -202,10 +202,10 @@ class _Linker:
             steps += FUEL - self.ev.fuel
             self.ev.refuel()
             frame = self._frame(chain)
-            slots = self.requests.slots(site, frame)
-            wider = self._wider(chain, slots) if len(chain.hops) < MAX_CHAIN else []
             if self._is_switched_off(chain) or not self._is_reached(site, chain, frame):
                 continue
+            slots = self.requests.slots(site, frame)
+            wider = self._wider(chain, slots) if len(chain.hops) < MAX_CHAIN else []
             if wider:
                 chosen = [one for one in wider if self._chooses(one)]
                 queue.extend(chosen[: MAX_PROMPTS - made])
@@ -229,9 +229,10 @@ class _Linker:
         """Whether nobody sends this request: its function is called, or its object made, in dead branches only."""
         outer = chain.scopes[0]
         owner = self.ev.self_of(outer)
-        made = classes.constructor(self.ev, owner.cls) if isinstance(owner, Instance) else None
-        if made is not None and isinstance(owner, Instance) and self.callers.is_never_made(made, owner.cls):
-            return True
+        if isinstance(owner, Instance):
+            made = classes.constructor(self.ev, owner.cls)
+            if made is not None and self.callers.is_never_made(made, owner.cls):
+                return True
         return self.callers.is_switched_off(outer)
 
     def _chooses(self, chain: _Chain) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from promptopt.project import conditions
+from promptopt.project.targets import holds
 
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
@@ -29,8 +30,8 @@ def is_reached(ev: Evaluator, frame: Frame, call: int) -> bool:
         return True
     position = flow.call_position(call)
     return all(
-        conditions.decide(ev, test, frame, position) in (None, holds)
-        for test, holds in _tests(scope.body, scope.calls[call][0])
+        conditions.decide(ev, test, frame, position) in (None, outcome)
+        for test, outcome in _tests(scope.body, scope.calls[call][0])
         if set(_names(scope, test)) <= fixed
     )
 
@@ -43,16 +44,12 @@ def _tests(body: tuple[Statement, ...], offset: int) -> Iterator[tuple[Expressio
                 yield statement[5], False
             continue
         if statement[0] == "if":
-            inside = [_holds(statement[index], offset) for index in (6, 7)]
+            inside = [holds(statement[index], offset) for index in (6, 7)]
             if any(inside):
                 yield statement[5], inside[0]
         for index in (6, 7) if statement[0] == "if" else NESTED.get(statement[0], ()):
-            yield from _tests(statement[index], offset) if _holds(statement[index], offset) else ()
+            yield from _tests(statement[index], offset) if holds(statement[index], offset) else ()
         return
-
-
-def _holds(body: tuple[Statement, ...], offset: int) -> bool:
-    return any(statement[1] <= offset < statement[2] for statement in body)
 
 
 def _leaves(body: tuple[Statement, ...]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from promptopt.project.targets import holds, nested
 from promptopt.project.values import (
     AgainItems,
     Alternatives,
@@ -46,9 +47,6 @@ MAX_SITES: Final = 40
 """Calls by one name that are looked at; a name that is called more often tells nothing."""
 
 _TEXT: Final = re.compile(r"\s*(Optional\[\s*)?str(\s*\])?(\s*\|\s*None)?\s*")
-
-_BODIES: Final = {"for": (7, 8), "while": (6, 7), "with": (6,)}
-"""Where statements that are no branches hold further statements."""
 
 
 class Recurrence:
@@ -138,18 +136,14 @@ def _in_branch(body: tuple[Statement, ...], offset: int) -> bool:
 
 def _in_branch_of(statement: Statement, offset: int) -> bool:
     if statement[0] == "if":
-        return _holds(statement[6], offset) or _holds(statement[7], offset)
+        return holds(statement[6], offset) or holds(statement[7], offset)
     if statement[0] == "try":
         body, handlers, orelse, final = statement[5:9]
-        handled = any(_holds(handler, offset) for _, handler in handlers)
+        handled = any(holds(handler, offset) for _, handler in handlers)
         return handled or any(_in_branch(one, offset) for one in (body, orelse, final))
     if statement[0] == "match":
-        return any(_holds(case[1], offset) for case in statement[6])
-    return any(_in_branch(statement[index], offset) for index in _BODIES.get(statement[0], ()))
-
-
-def _holds(body: tuple[Statement, ...], offset: int) -> bool:
-    return any(statement[1] <= offset < statement[2] for statement in body)
+        return any(holds(case[1], offset) for case in statement[6])
+    return any(_in_branch(one, offset) for one in nested(statement))
 
 
 STORED: Final = {"request": Volatility.REQUEST, "session": Volatility.SESSION, "process": Volatility.PROCESS}

@@ -62,7 +62,7 @@ def assigned_names(body: tuple[Statement, ...], calls: tuple[CallFact, ...]) -> 
         statement = stack.pop()
         for target in _targets(statement, calls):
             _collect_target(target, names)
-        for part in _nested(statement):
+        for part in nested(statement):
             stack.extend(reversed(part))
     return list(names)
 
@@ -93,7 +93,8 @@ def _mutated(expression: Expression, calls: tuple[CallFact, ...]) -> list[Expres
     return [function[3]] if function[0] == "attr" and function[4] in MUTATORS else []
 
 
-def _nested(statement: Statement) -> list[tuple[Statement, ...]]:
+def nested(statement: Statement) -> list[tuple[Statement, ...]]:
+    """The bodies of a compound statement, in source order."""
     tag = statement[0]
     if tag in ("if", "while"):
         return [statement[6], statement[7]]
@@ -106,6 +107,11 @@ def _nested(statement: Statement) -> list[tuple[Statement, ...]]:
     if tag == "match":
         return [case[1] for case in statement[6]]
     return []
+
+
+def holds(body: tuple[Statement, ...], offset: int) -> bool:
+    """Whether an offset lies in one of the statements."""
+    return any(statement[1] <= offset < statement[2] for statement in body)
 
 
 def _collect_target(target: Expression, names: dict[str, None]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from promptopt.prompt import Choice, Message, Parts, Prompt, Text, flatten
+from promptopt.prompt import Choice, Message, Parts, Prompt, flatten, text_length
 
 MAX_VARIANTS: Final = 16
 
@@ -43,4 +43,4 @@ def _options(parts: Parts) -> list[Parts] | None:
 
 
 def _size(parts: Parts) -> int:
-    return sum(len(part.value) for part in flatten(parts) if isinstance(part, Text))
+    return text_length(tuple(flatten(parts)))

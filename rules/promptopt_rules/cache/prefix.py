@@ -21,6 +21,7 @@ from promptopt.prompt import (
     Repeat,
     Text,
     Volatility,
+    constant_texts,
     estimate_tokens,
     flatten,
     text_length,
@@ -155,9 +156,7 @@ def newest_user_message(items: tuple[Item, ...]) -> int:
 def has_system_text(items: tuple[Item, ...]) -> bool:
     """Whether any instructing message holds constant text."""
     instructing = (item for item in items if isinstance(item, Stretch) and item.role in INSTRUCTING)
-    return any(
-        part.value.strip() for stretch in instructing for part in flatten(stretch.parts) if isinstance(part, Text)
-    )
+    return any(text.value.strip() for stretch in instructing for text in constant_texts(stretch.parts))
 
 
 def is_whole(items: tuple[Item, ...]) -> bool:

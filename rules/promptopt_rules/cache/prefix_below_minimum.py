@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Final
 
 from promptopt.finding import Applicability, Finding, Remedy, Severity
-from promptopt.prompt import Block, History, Message, Part, Prompt, Repeat, Text, flatten
+from promptopt.prompt import Block, History, Message, Part, Prompt, Repeat, Text, constant_texts, flatten
 from promptopt.rule import Rule, RuleContext
 from promptopt.tokens import most_tokens
 from promptopt_rules.size.measure import measure, model_of
@@ -99,7 +99,7 @@ class PrefixBelowMinimum(Rule[Prompt]):
         marked = _marked_prefix(subject)
         if model is None or model.cache_minimum is None or marked is None:
             return
-        texts = [part.value for block in marked for part in flatten(block.parts) if isinstance(part, Text)]
+        texts = [text.value for block in marked for text in constant_texts(block.parts)]
         if sum(map(most_tokens, texts)) > model.cache_minimum * SHORTEST_TOKEN:
             return
         margin = ESTIMATE_MARGIN if model.estimate else 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
-from promptopt.prompt import Message, Prompt, Text, flatten
+from promptopt.prompt import Prompt, constant_texts
 from promptopt.rule import Rule, RuleContext
 from promptopt_rules.size.measure import largest, size_above
 
@@ -88,7 +88,7 @@ class OversizedSystemPrompt(Rule[Prompt]):
     def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
         """At most one finding per prompt."""
         messages = [message for message in subject.system if message.certain]
-        texts = [part for message in messages for part in _texts(message)]
+        texts = [text for message in messages for block in message.blocks for text in constant_texts(block.parts)]
         limit = context.options.max_tokens
         size = size_above((text.value for text in texts), limit, subject.call)
         if size is None:
@@ -105,8 +105,3 @@ class OversizedSystemPrompt(Rule[Prompt]):
             remedies=[Remedy("shorten-system-prompt", "keep what every request needs, retrieve the rest")],
             group=f"system-text@{place.path}:{place.span.start}",
         )
-
-
-def _texts(message: Message) -> Iterator[Text]:
-    for block in message.blocks:
-        yield from (part for part in flatten(block.parts) if isinstance(part, Text))
