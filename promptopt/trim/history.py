@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
 from promptopt.errors import TrimError
 from promptopt.trim.cutting import CutRules, Reason, Replay
+from promptopt.trim.lengths import check_budget, message_counter
 from promptopt.trim.messages import Role, message_text, read_message
 from promptopt.trim.summary import Summarizer, SummaryWriter
 
@@ -82,6 +83,7 @@ class HistoryTrimmer:
     Attributes:
         budget: most tokens to send.
         count: tokens of a list of messages; a list may not be longer than its messages counted one by one.
+            By default in o200k_base with OpenAI's framing, images not counted.
         step: tokens that a cut frees below the budget; default: a quarter of the budget. 0 keeps the
             most and changes the prefix with every request.
         keep_system: True keeps all system and developer messages, and those inside the conversation with
@@ -103,7 +105,7 @@ class HistoryTrimmer:
 
     budget: int
     _: KW_ONLY
-    count: Counter
+    count: Counter = field(default_factory=message_counter)
     step: int | None = None
     keep_system: bool | Literal["leading"] = True
     keep_last: int = 1
@@ -115,12 +117,17 @@ class HistoryTrimmer:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        if self.budget <= 0:
-            raise TrimError(f"budget is {self.budget}: give a positive number of tokens")
-        if self.step is not None and not 0 <= self.step < self.budget:
-            raise TrimError(f"step is {self.step}: give 0 or more tokens, less than the budget of {self.budget}")
-        if self.keep_last < 1:
-            raise TrimError(f"keep_last is {self.keep_last}: at least the last message is sent")
+        check_budget(self.budget)
+        if self.step is not None and not _is_number(self.step, 0, self.budget - 1):
+            raise TrimError(f"step is {self.step!r}: give 0 or more tokens, less than the budget of {self.budget}")
+        if not _is_number(self.keep_last, 1):
+            raise TrimError(f"keep_last is {self.keep_last!r}: give a number, at least 1: the last message is sent")
+        if self.summary_tokens is not None and not _is_number(self.summary_tokens, 1, self.budget):
+            raise TrimError(f"summary_tokens is {self.summary_tokens!r}: give 1 to {self.budget} tokens")
+        if self.keep_system not in (True, False, "leading"):
+            raise TrimError(f'keep_system is {self.keep_system!r}: give True, False or "leading"')
+        if self.first_role not in ("user", "any"):
+            raise TrimError(f'first_role is {self.first_role!r}: give "user" or "any"')
 
     def trim(self, messages: Iterable[MessageT]) -> TrimmedHistory[MessageT]:
         """The conversation within its budget.
@@ -207,6 +214,10 @@ class HistoryTrimmer:
             cuts=replay.cuts,
             summary=summary,
         )
+
+
+def _is_number(value: object, least: int, most: float = math.inf) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def _kept_items(replay: Replay, tokens: Sequence[int]) -> tuple[HistoryItem, ...]:

@@ -7,6 +7,7 @@ messages. `message_types.toml` lists what may stand in them.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -99,6 +100,18 @@ def message_text(message: object) -> str:
     return "\n".join(parts)
 
 
+def sent_texts(message: object) -> Iterator[str]:
+    """All texts of a message that a provider counts: role, name, words, names and arguments of tool calls."""
+    calls = (*(field(message, "tool_calls") or ()), *_blocks(message))
+    yield _name(message)
+    yield message_text(message)
+    for part in (message, *calls, *(field(call, "function") for call in calls)):
+        for name in ("name", "args", "input"):
+            yield from _written(field(part, name))
+        if part is not message:
+            yield from _written(field(part, "arguments"))
+
+
 def field(thing: object, name: str) -> Any:
     """A key of a mapping or an attribute of an object; None where there is none."""
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
@@ -152,6 +165,14 @@ def _block_ids(blocks: Iterable[object], kinds: Mapping[str, str]) -> tuple[str,
         for block in blocks
         if (name := kinds.get(str(field(block, "type")))) and (identifier := field(block, name)) is not None
     )
+
+
+def _written(value: object) -> Iterator[str]:
+    """A name as it is, arguments that are no text yet as the JSON that is sent."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptopt import ContextTrimmer, TrimError
+from promptopt import ContextTrimmer, TrimError, count_tokens
 from promptopt.trim import Fate, Trimmed
 from promptopt.trim.blocks import indivisible
 
@@ -77,6 +77,15 @@ def test_order_of_passages(order: Any, titles: list[str]) -> None:
     """Passages stand as they were given, best first, or best at both ends."""
     trimmed = trimmer(1000, order=order).trim("Where does the funicular of Bergen leave?", PASSAGES)
     assert [passage["title"] for passage in trimmed.passages] == titles
+
+
+def test_default_counter_is_exact() -> None:
+    """Without a counter tokens are those of the default encoding, which making a trimmer does not load."""
+    trimmed = ContextTrimmer(25).trim(QUESTION, PASSAGES)
+    assert 0 < trimmed.tokens == count_tokens(trimmed.text) <= 25
+    code = "import sys, promptopt; promptopt.ContextTrimmer(9), promptopt.HistoryTrimmer(9); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"tiktoken", "splintr", "numpy"} & set(loaded)
 
 
 def test_second_hop() -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promptopt import count_tokens
 from promptopt.trim import BudgetError, HistoryTrimmer, Reason, TrimError
 from promptopt.trim.messages import message_text, read_message
 
@@ -345,6 +346,23 @@ def test_what_fits_is_sent_whole() -> None:
     assert [item.tokens for item in trimmed.kept] == [5, 5, 5, 5]
 
 
+def test_default_counter_counts_what_a_request_sends() -> None:
+    """As `count_tokens` has it for chat messages; the same tool call is as long in any other shape."""
+    messages = chat("s", "u", "c1", "r1", "u")
+    assert HistoryTrimmer(100).trim(messages).tokens == count_tokens(messages)
+    lengths = [
+        HistoryTrimmer(100, first_role="any").trim([message]).tokens
+        for message in (
+            {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "find", "arguments": '{"a": 1}'}}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "find", "input": {"a": 1}}]},
+            {"type": "function_call", "call_id": "1", "name": "find", "arguments": '{"a": 1}', "role": "assistant"},
+            SimpleNamespace(type="ai", content="", tool_calls=[{"id": "1", "name": "find", "args": {"a": 1}}]),
+        )
+    ]
+    assert len(set(lengths[:3])) == 1
+    assert abs(lengths[3] - lengths[0]) <= 1
+
+
 def test_an_agent_at_work_keeps_its_task() -> None:
     """A cut inside a long turn keeps the user message that opens it and the newest calls with results."""
     messages = chat("s", "u", "c1", "r1", "c2", "r2", "c3", "r3")
@@ -477,6 +495,13 @@ def test_impossible_budgets_name_both_numbers() -> None:
         ({"budget": 10, "step": 10}, "step is 10"),
         ({"budget": 10, "step": -1}, "step is -1"),
         ({"budget": 10, "keep_last": 0}, "keep_last is 0"),
+        ({"budget": "10"}, "budget is '10': give a number of tokens, at least 1"),
+        ({"budget": 10.0}, "budget is 10.0"),
+        ({"budget": True}, "budget is True"),
+        ({"budget": 10, "step": 2.5}, "step is 2.5"),
+        ({"budget": 10, "summary_tokens": 11}, "summary_tokens is 11: give 1 to 10 tokens"),
+        ({"budget": 10, "keep_system": "all"}, "keep_system is 'all'"),
+        ({"budget": 10, "first_role": "assistant"}, "first_role is 'assistant'"),
     ],
 )
 def test_numbers_that_make_no_sense(options: dict[str, Any], message: str) -> None:
