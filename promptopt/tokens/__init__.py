@@ -5,7 +5,15 @@ Nothing here loads a tokenizer before something is counted; `most_tokens` bounds
 
 from promptopt.tokens.chat import count_messages, count_tools
 from promptopt.tokens.counting import TokenCounter, count_tokens, most_tokens, token_counter
-from promptopt.tokens.models import Framing, Model, Prices, breakpoint_limit, find_model, known_models
+from promptopt.tokens.models import (
+    Framing,
+    Model,
+    Prices,
+    breakpoint_limit,
+    caches_from_first_block,
+    find_model,
+    known_models,
+)
 
 __all__ = [
     "Framing",
@@ -13,6 +21,7 @@ __all__ = [
     "Prices",
     "TokenCounter",
     "breakpoint_limit",
+    "caches_from_first_block",
     "count_messages",
     "count_tokens",
     "count_tools",

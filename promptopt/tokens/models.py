@@ -55,6 +55,7 @@ class Model:
         window: input tokens it takes.
         output: tokens it may answer with.
         cache_minimum: shortest prefix in tokens that its provider caches.
+        caches: false where its provider caches no prefixes of it.
         encoding: what text is counted with.
         estimate: whether that encoding is not known to be the model's own.
         framing: published arithmetic of messages and tools.
@@ -68,6 +69,7 @@ class Model:
     window: int | None = None
     output: int | None = None
     cache_minimum: int | None = None
+    caches: bool | None = None
     encoding: str | None = None
     estimate: bool = False
     framing: Framing | None = None
@@ -75,22 +77,31 @@ class Model:
 
 
 def find_model(name: str) -> Model | None:
-    """The model that a request calls `name`, with or without its provider's prefix; None where unknown.
+    """The model that a request calls `name`, with or without its provider's prefix (`openai/` or `openai:`);
+    None where unknown.
 
     A longer name has none of a shorter one's facts: `gpt-4o-house-edition` is unknown.
     """
     models = known_models()
     if name in models:
         return models[name]
-    provider, slash, rest = name.partition("/")
+    provider, slash, rest = name.partition("/" if "/" in name else ":")
     model = models.get(rest) if slash else None
     return model if model and f"{provider}/" in _tables()["prefixes"].get(model.provider, ()) else None
 
 
 def breakpoint_limit(provider: str | None) -> int | None:
     """Explicit cache markers that a provider accepts in one request; None where unknown."""
-    entry = _tables()["caching"].get(provider)
-    return entry["breakpoints"] if entry else None
+    return _caching(provider).get("breakpoints")
+
+
+def caches_from_first_block(provider: str | None) -> bool:
+    """Whether it is an engine that caches however short a prefix is, down to a block of a few tokens."""
+    return bool(_caching(provider).get("first-block"))
+
+
+def _caching(provider: str | None) -> Mapping[str, Any]:
+    return _tables()["caching"].get(provider) or {}
 
 
 @cache

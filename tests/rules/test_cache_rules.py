@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -129,6 +130,26 @@ class TestVolatilePrefix:
     def test_prompt_below_the_cacheable_minimum_is_info(self, ahead: int, expected: Severity) -> None:
         """1,024 constant tokens are the least that hosted providers cache."""
         subject = prompt(system(text(ahead), value(CALL), text(300)), QUESTION)
+        assert levels(VolatilePrefix, subject) == [expected]
+
+    @pytest.mark.parametrize(
+        ("model", "tokens", "expected"),
+        [
+            ("claude-opus-5", 512, W),
+            ("claude-opus-5", 511, INFO),
+            ("gpt-5", 1024, W),
+            ("gemini-2.5-pro", 2047, INFO),
+            ("gemini-2.5-pro", 2048, W),
+            ("anthropic/claude-haiku-4-5", 4095, INFO),
+            ("anthropic:claude-haiku-4-5", 4096, W),
+            ("gpt-3.5-turbo", 5000, INFO),
+            ("house-model", 1024, W),
+        ],
+    )
+    def test_minimum_of_the_model(self, model: str, tokens: int, expected: Severity) -> None:
+        """Where it is known; a model that is not cached has none to reach."""
+        sent_by = replace(call(), model=Parameter(model))
+        subject = prompt(system(text(tokens - 300), value(CALL), text(300)), QUESTION, sent_by=sent_by)
         assert levels(VolatilePrefix, subject) == [expected]
 
     @pytest.mark.parametrize("provider", ["vllm", "sglang", "ollama"])
@@ -400,7 +421,6 @@ class TestVolatilePrefix:
         assert levels(VolatilePrefix, subject, min_hint_tokens_per_call=101) == []
         named = prompt(system(value(USER), text(100)), QUESTION)
         assert levels(VolatilePrefix, named, min_hint_tokens=101) == []
-        assert levels(VolatilePrefix, prompt(system(value(CALL), text(300)), QUESTION), self_hosted=("openai",)) == [W]
 
     def test_configured_level_replaces_the_main_one_only(self) -> None:
         """Infos stay infos."""
@@ -427,7 +447,24 @@ class TestUnstableOrder:
     )
     def test_kinds(self, kind: str, level: Volatility, expected: Severity) -> None:
         """JSON of a mapping from outside is the milder one."""
-        assert levels(UnstableOrder, prompt(system(value(level, kind), text(10)), QUESTION)) == [expected]
+        assert levels(UnstableOrder, prompt(system(value(level, kind), text(LARGE)), QUESTION)) == [expected]
+
+    @pytest.mark.parametrize(
+        ("kind", "model", "tokens", "expected"),
+        [
+            ("set-order", None, LARGE, W),
+            ("set-order", None, LARGE - 1, INFO),
+            ("set-order", "claude-haiku-4-5", LARGE, INFO),
+            ("set-order", "claude-haiku-4-5", 4 * LARGE, W),
+            ("set-order", "gpt-4", 4 * LARGE, INFO),
+            ("directory-order", None, 10, W),
+        ],
+    )
+    def test_prompt_that_is_not_cached(self, kind: str, model: str | None, tokens: int, expected: Severity) -> None:
+        """Its order loses nothing; what the files of a folder hold may be long."""
+        sent_by = replace(call(), model=Parameter(model))
+        subject = prompt(system(text(tokens), value(PROCESS, kind)), QUESTION, sent_by=sent_by)
+        assert levels(UnstableOrder, subject) == [expected]
 
     def test_value_whose_elements_are_not_known(self) -> None:
         """The order is known to differ whatever they are."""
@@ -446,7 +483,7 @@ class TestUnstableOrder:
     def test_value_that_is_the_same_for_a_user(self) -> None:
         """Its order loses what is cached for that user."""
         order = Cause("set-order", "the order of a set", PROCESS, "set(roles)")
-        subject = prompt(system(value(USER, "user-identity", also=(order,)), text(10)), QUESTION)
+        subject = prompt(system(value(USER, "user-identity", also=(order,)), text(LARGE)), QUESTION)
         assert levels(UnstableOrder, subject) == [W]
 
     def test_end_of_the_system_prompt(self) -> None:
@@ -459,7 +496,9 @@ class TestUnstableOrder:
         [finding] = found(UnstableOrder, prompt(system(text(10), value(PROCESS, "set-order")), TURNS, QUESTION))
         assert "the conversation stands behind it" in finding.message
 
-    @pytest.mark.parametrize(("behind", "expected"), [((text(40),), [W]), ((text(1),), []), ((), [])])
+    @pytest.mark.parametrize(
+        ("behind", "expected"), [((text(40),), [INFO]), ((text(LARGE),), [W]), ((text(1),), []), ((), [])]
+    )
     def test_elsewhere_something_must_follow(self, behind: tuple[Part, ...], expected: list[Severity]) -> None:
         """The last part of a prompt un-caches nothing."""
         last = message("assistant", value(PROCESS, "set-order"), *behind)
@@ -473,7 +512,8 @@ class TestUnstableOrder:
     @pytest.mark.parametrize(("behind", "expected"), [(256, [W]), (255, [])])
     def test_lone_user_message_is_the_prompt(self, behind: int, expected: list[Severity]) -> None:
         """As for volatile values."""
-        assert levels(UnstableOrder, prompt(message("user", value(PROCESS, "set-order"), text(behind)))) == expected
+        subject = prompt(message("user", text(LARGE), value(PROCESS, "set-order"), text(behind)))
+        assert levels(UnstableOrder, subject) == expected
 
     def test_behind_the_conversation_it_is_silent(self) -> None:
         """It is new anyway."""
@@ -482,7 +522,7 @@ class TestUnstableOrder:
 
     def test_explicit_marker(self) -> None:
         """Ahead of it the order matters, behind the last one it does not."""
-        unordered, rest = value(PROCESS, "set-order"), text(100)
+        unordered, rest = value(PROCESS, "set-order"), text(LARGE)
         assert levels(UnstableOrder, prompt(system(unordered, rest, marker=MARK), QUESTION)) == [W]
         behind = Message("system", (Block((rest,), MARK), Block((unordered, rest))))
         assert levels(UnstableOrder, prompt(behind, QUESTION)) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptopt.tokens import breakpoint_limit, find_model, known_models, token_counter
+from promptopt.tokens import breakpoint_limit, caches_from_first_block, find_model, known_models, token_counter
 from promptopt.tokens.encodings import encoding_names
 
 TABLES = tomllib.loads((Path(__file__).parents[2] / "promptopt" / "tokens" / "models.toml").read_text("utf-8"))
@@ -53,6 +53,8 @@ def test_a_provider_may_stand_before_its_model() -> None:
     """As routers write it."""
     assert find_model("openai/gpt-5") == find_model("gpt-5") is not None
     assert find_model("google/gemini-2.5-pro") == find_model("gemini-2.5-pro") is not None
+    assert find_model("openai:gpt-5") == find_model("gpt-5")
+    assert find_model("anthropic:gpt-5") is find_model("house:openai/gpt-5") is None
 
 
 def test_tokenizers_that_are_not_public_are_estimates() -> None:
@@ -67,3 +69,13 @@ def test_limits_are_known_for_some_providers() -> None:
     """Where they are not, there is none to exceed."""
     assert breakpoint_limit("anthropic") == 4
     assert breakpoint_limit("house") is breakpoint_limit(None) is None
+
+
+def test_engines_and_models_that_cache_otherwise() -> None:
+    """Engines that people run themselves have no minimum; some models are not cached at all."""
+    assert caches_from_first_block("vllm")
+    assert not caches_from_first_block("openai")
+    assert not caches_from_first_block(None)
+    caching = {name: model.caches for name, model in known_models().items()}
+    assert caching["gpt-4"] is False
+    assert caching["gpt-5"] is None

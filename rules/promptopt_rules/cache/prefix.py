@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from promptopt.prompt import (
     Absent,
     CacheMarker,
+    Call,
     Choice,
     History,
     Interpolation,
@@ -27,6 +28,8 @@ from promptopt.prompt import (
     text_length,
 )
 from promptopt.source import Location
+from promptopt.tokens import caches_from_first_block
+from promptopt_rules.size.measure import model_of
 
 TOOLS: Final = "tools"
 """Role of the stretches that hold tool definitions."""
@@ -37,6 +40,9 @@ INSTRUCTING: Final = frozenset({"system", "developer"})
 
 UNSIZED: Final = frozenset({Volatility.CONSTANT, Volatility.DEPLOYMENT, Volatility.UNKNOWN})
 """Interpolations of these may hold any amount of text that stays the same."""
+
+FOLDER_ORDER: Final = "directory-order"
+"""So may what is read from the files of a folder: only the order of that changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,12 +275,16 @@ def _interpolations(parts: Parts, behind: int) -> tuple[list[tuple[Interpolation
     return found, behind
 
 
-def may_reach(prompt: Prompt, arranged: Layout, minimum: int) -> bool:
-    """Whether at least `minimum` tokens of the prompt can be cacheable.
+def may_be_cached(prompt: Prompt, arranged: Layout, usual: int) -> bool:
+    """Whether the prompt can be as long as it must be for its model to cache it: `usual` tokens where the model's
+    minimum is not known.
 
     Proved by constant text; possible where a conversation, an incomplete tool list or text of unknown
     length stands ahead of the newest user message, or text that is cut to a length which makes up for the rest.
     """
+    minimum = _cache_minimum(prompt.call, usual)
+    if minimum is None:
+        return False
     if prompt.tools and not prompt.tools.complete:
         return True
     newest = newest_user_message(arranged.items)
@@ -284,9 +294,23 @@ def may_reach(prompt: Prompt, arranged: Layout, minimum: int) -> bool:
     return arranged.constant_tokens() + estimate_tokens(cut) >= minimum
 
 
+def _cache_minimum(call: Call, usual: int) -> int | None:
+    """Tokens of the shortest prefix that is cached for the request's model; None where none is."""
+    model = model_of(call)
+    if model and model.caches is False:
+        return None
+    if model and model.cache_minimum is not None:
+        return model.cache_minimum
+    return 0 if caches_from_first_block(call.provider) else usual
+
+
 def is_unsized(parts: Parts) -> bool:
     """Whether text that stays the same stands there whose length is not known."""
-    return any(part.volatility in UNSIZED and _cut_length(part) is None for part in _values(parts))
+    return any(_may_be_long(part) and _cut_length(part) is None for part in _values(parts))
+
+
+def _may_be_long(part: Interpolation) -> bool:
+    return part.volatility in UNSIZED or any(cause.kind == FOLDER_ORDER for cause in part.causes)
 
 
 def _values(parts: Parts) -> Iterator[Interpolation]:

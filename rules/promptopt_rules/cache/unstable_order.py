@@ -10,7 +10,7 @@ from promptopt.finding import Applicability, Finding, Remedy, Severity
 from promptopt.prompt import Cause, Prompt, Volatility
 from promptopt.rule import Rule, RuleContext
 from promptopt_rules.cache.evidence import ORDER_KINDS, chain, change, count, describe, group
-from promptopt_rules.cache.prefix import INSTRUCTING, Break, Layout, layout
+from promptopt_rules.cache.prefix import INSTRUCTING, Break, Layout, layout, may_be_cached
 
 MIN_TOKENS: Final = 32
 """Constant tokens that must stand behind an order outside the instructions for it to matter."""
@@ -23,9 +23,10 @@ class UnstableOrder(Rule[Prompt]):
 
     Text ahead of other parts of the prompt that is built by going through a set, a folder listing
     (`os.listdir`, `glob`, `iterdir`) a shuffled or sampled list or tasks as they finish, or that holds the
-    memory address of an object: a **warning**. JSON made of a mapping from outside without `sort_keys=True` is an
-    **info**: dictionaries keep the order of insertion, but a database, a queue or another service may
-    hand the same keys over in another order.
+    memory address of an object: a **warning**, in a prompt that is too short for its model's cache an
+    info. JSON made of a mapping from outside without `sort_keys=True` is an **info**: dictionaries keep
+    the order of insertion, but a database, a queue or another service may hand the same keys over in
+    another order.
 
     Everywhere in the system prompt, elsewhere only where something follows.
 
@@ -88,6 +89,7 @@ class UnstableOrder(Rule[Prompt]):
 
     - `min-static-tokens` (256): constant tokens behind the value from which a user message in a request
       without system text counts as the prompt
+    - `min-cacheable-tokens` (1024): shortest prompt that is cached where the model's own minimum is not known
 
     ## Fix safety
 
@@ -110,16 +112,21 @@ class UnstableOrder(Rule[Prompt]):
 
     @dataclass(frozen=True, slots=True)
     class Options:
-        """Size, in tokens estimated from characters."""
+        """Sizes, in tokens estimated from characters."""
 
         min_static_tokens: int = field(
             default=256,
             metadata={"help": "constant tokens behind the value that make a lone user message the prompt"},
         )
+        min_cacheable_tokens: int = field(
+            default=1024,
+            metadata={"help": "shortest prompt that is cached where the model's own minimum is not known"},
+        )
 
     def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
         """One finding for each cause."""
         arranged = layout(subject, context.options.min_static_tokens)
+        cacheable = may_be_cached(subject, arranged, context.options.min_cacheable_tokens)
         seen = set()
         for found, cause in _disordered(arranged):
             place = found.interpolation.location or subject.location
@@ -130,7 +137,7 @@ class UnstableOrder(Rule[Prompt]):
             yield self.finding(
                 _message(found, cause, arranged, context),
                 place,
-                severity=_severity(cause),
+                severity=self.severity if cacheable and cause.kind != "json-key-order" else Severity.INFO,
                 prompt=subject.name,
                 subject=found.interpolation.expression,
                 related=chain(cause, place, subject.call),
@@ -154,10 +161,6 @@ _LOSS: Final = {
     "object-address": "holds a memory address that differs from process to process",
     "json-key-order": "is written in whatever order its keys arrive",
 }
-
-
-def _severity(cause: Cause) -> Severity:
-    return Severity.INFO if cause.kind == "json-key-order" else Severity.WARNING
 
 
 def _disordered(arranged: Layout) -> Iterator[tuple[Break, Cause]]:

@@ -10,7 +10,7 @@ from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
 from promptopt.prompt import CacheMarker, History, Prompt, Volatility, estimate_tokens
 from promptopt.rule import Rule, RuleContext
 from promptopt_rules.cache.evidence import HOW_OFTEN, Change, chain, change, count, describe, further, group
-from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, Stretch, is_unsized, layout, may_reach
+from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, Stretch, is_unsized, layout, may_be_cached
 
 
 class VolatileCacheBreakpoint(Rule[Prompt]):
@@ -94,7 +94,8 @@ class VolatileCacheBreakpoint(Rule[Prompt]):
     - `min-static-tokens` (64): constant tokens up to the marker from which it is reported
     - `min-prompt-tokens` (256): constant tokens behind the value from which a user message in a request
       without system text counts as the prompt
-    - `min-cacheable-tokens` (1024): prompts that cannot reach this size are not cached, whatever is marked
+    - `min-cacheable-tokens` (1024): prompts that cannot reach this size are not cached, whatever is marked, where
+      the model's own minimum is not known
 
     ## Fix safety
 
@@ -126,7 +127,7 @@ class VolatileCacheBreakpoint(Rule[Prompt]):
             metadata={"help": "constant tokens behind the value that make a lone user message the prompt"},
         )
         min_cacheable_tokens: int = field(
-            default=1024, metadata={"help": "smallest prompt that providers cache; below it a marker is ignored"}
+            default=1024, metadata={"help": "shortest prompt that is cached where the model's own minimum is not known"}
         )
 
     def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
@@ -163,7 +164,7 @@ _ADVICE = "put the marker on the constant text and the value into a block of its
 
 def _costs(found: Change, prompt: Prompt, arranged: Layout, options: VolatileCacheBreakpoint.Options) -> bool:
     """Whether the provider stores the prompt, and again more often than once a day."""
-    return found.level is not Volatility.DAY and may_reach(prompt, arranged, options.min_cacheable_tokens)
+    return found.level is not Volatility.DAY and may_be_cached(prompt, arranged, options.min_cacheable_tokens)
 
 
 def _is_lost(found: Change, arranged: Layout, options: VolatileCacheBreakpoint.Options) -> bool:

@@ -20,7 +20,7 @@ from promptopt_rules.cache.evidence import (
     further,
     group,
 )
-from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, layout, may_reach
+from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, layout, may_be_cached
 
 
 class VolatilePrefix(Rule[Prompt]):
@@ -35,10 +35,11 @@ class VolatilePrefix(Rule[Prompt]):
     functions that a framework calls for each request.
 
     A **warning** where a conversation follows and the value changes from turn to turn, or where at least
-    `min-static-tokens` constant tokens follow and the prompt can reach the size from which providers
-    cache at all. An **info** where less than that follows, for values that change once a day (a date)
-    or from process to process (a host name, an id made at import), and in a lone user message where a value
-    that could not be resolved stands ahead, inside the text: it may change as well.
+    `min-static-tokens` constant tokens follow and the prompt can reach the size from which its model's
+    provider caches at all: 512 to 4,096 tokens, none on engines that one runs oneself. An **info** where
+    less than that follows, for values that change once a day (a date) or from process to process (a host
+    name, an id made at import), and in a lone user message where a value that could not be resolved
+    stands ahead, inside the text: it may change as well.
 
     One finding names the value that changes most often; other values that change ahead of the same text
     are listed with it. Token figures are estimated from characters.
@@ -139,8 +140,7 @@ class VolatilePrefix(Rule[Prompt]):
     - `min-static-tokens` (256): constant tokens behind the value from which it is a warning
     - `min-hint-tokens` (64): from which it is an info
     - `min-hint-tokens-per-call` (32): the same for a value that differs on every call
-    - `min-cacheable-tokens` (1024): prompts below this size are not cached by hosted providers
-    - `self-hosted`: providers whose engines cache from the first block of 16 tokens on
+    - `min-cacheable-tokens` (1024): shortest prompt that is cached where the model's own minimum is not known
 
     ## Fix safety
 
@@ -176,22 +176,18 @@ class VolatilePrefix(Rule[Prompt]):
             default=32, metadata={"help": "the same for a value that differs on every call"}
         )
         min_cacheable_tokens: int = field(
-            default=1024, metadata={"help": "smallest prompt that hosted providers cache"}
-        )
-        self_hosted: tuple[str, ...] = field(
-            default=("vllm", "sglang", "llama-cpp", "ollama", "tensorrt-llm"),
-            metadata={"help": "providers whose engines cache from the first block on"},
+            default=1024, metadata={"help": "shortest prompt that is cached where the model's own minimum is not known"}
         )
 
     def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
         """At most one finding per prompt: the change that matters most."""
         arranged = layout(subject, context.options.min_static_tokens)
-        reachable = _is_cacheable(subject, arranged, context.options)
+        cacheable = may_be_cached(subject, arranged, context.options.min_cacheable_tokens)
         graded = [
             (severity, found)
             for found in map(change, arranged.breaks)
             if _is_open(arranged, found)
-            and (severity := _grade(found, context.options, cacheable=reachable)) is not None
+            and (severity := _grade(found, context.options, cacheable=cacheable)) is not None
         ]
         if not graded:
             return
@@ -208,10 +204,6 @@ class VolatilePrefix(Rule[Prompt]):
             remedies=[_remedy(worst, context.options)],
             group=group(worst.cause, place) if worst.cause else "",
         )
-
-
-def _is_cacheable(prompt: Prompt, arranged: Layout, options: VolatilePrefix.Options) -> bool:
-    return prompt.call.provider in options.self_hosted or may_reach(prompt, arranged, options.min_cacheable_tokens)
 
 
 def _is_open(arranged: Layout, found: Change) -> bool:
