@@ -55,7 +55,8 @@ class Report:
 
     `findings` are sorted by path, offset and code. `files` are those reported on, `prompts` and `calls`
     what they hold. `bounds_hit` counts evaluations that were cut off. `sources` are all files that
-    were read, by path relative to `root`.
+    were read, by path relative to `root`. `set_aside` counts findings that were taken away as known, by the
+    words for why.
     """
 
     findings: tuple[Finding, ...]
@@ -65,6 +66,13 @@ class Report:
     calls: tuple[Call, ...] = ()
     bounds_hit: int = 0
     sources: Mapping[str, SourceFile] = field(default_factory=dict, repr=False)
+    set_aside: Mapping[str, int] = field(default_factory=dict)
+
+    def keeping(self, findings: Sequence[Finding], why: str) -> Report:
+        """The report with these of its findings only; the others are set aside because of `why`."""
+        aside = len(self.findings) - len(findings)
+        counts = {**self.set_aside, why: aside} if aside else self.set_aside
+        return replace(self, findings=tuple(findings), set_aside=counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from promptopt.baseline import read_baseline, write_baseline
 from promptopt.cli.options import configuration, given_paths, project_options, words
 from promptopt.cli.output import prints_unicode, terminal_width, uses_color, write, write_error, write_file
 from promptopt.config import Config
+from promptopt.errors import UsageError
 from promptopt.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from promptopt.lint import Report
 
 _SEVERITIES: Final = [level.label for level in Severity]
-_FORMATS: Final = ["text", "concise", "json"]
+_FORMATS: Final = ["text", "concise", "json", "sarif", "github", "gitlab", "junit"]
+_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+_ALL_SHOWN: Final = ("json", "sarif")
+"""Forms that show every finding unless told otherwise: what reads them filters for itself."""
+_COUNTED: Final = ("text", "concise", "json")
 
 
 @click.command("check", short_help="Report what makes prompts slow.")
@@ -31,11 +37,14 @@ _FORMATS: Final = ["text", "concise", "json"]
 @click.option("--extend-select", multiple=True, callback=words, help="Rules to run besides.")
 @click.option("--ignore", multiple=True, callback=words, help="Rules not to run.")
 @click.option("--preview", is_flag=True, help="Run preview rules too.")
-@click.option("--min-severity", type=click.Choice(_SEVERITIES), help="Least to show [warning; json: info].")
+@click.option("--min-severity", type=click.Choice(_SEVERITIES), help="Least to show [warning; json and sarif: info].")
 @click.option("--fail-on", type=click.Choice(_SEVERITIES), default="warning", help="Least that exits 1 [warning].")
 @click.option("--show-fixes", is_flag=True, help="Show fixes with their edits.")
 @click.option("--output-format", type=click.Choice(_FORMATS), default="text", help="Form of the report [text].")
-@click.option("--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report there.")
+@click.option("--output-file", type=_FILE, help="Write the report there.")
+@click.option("--baseline", type=_FILE, help="Report only findings that are not in this file.")
+@click.option("--write-baseline", type=_FILE, help="Accept the findings of this run: write them there, and exit 0.")
+@click.option("--diff-base", metavar="REF", help="Report only findings on lines changed since the branch left REF.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even with findings.")
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and exit.")
@@ -47,6 +56,10 @@ def command(**options: Any) -> int:
     """
     paths, stdin = given_paths(options["paths"], options["stdin_filename"])
     config = configuration(paths, options)
+    if options["statistics"] and options["output_format"] not in _COUNTED:
+        raise UsageError(
+            f"--statistics prints {', '.join(_COUNTED)}: leave out --output-format {options['output_format']}"
+        )
     if options["show_settings"]:
         write(_settings(config))
         return 0
@@ -60,7 +73,11 @@ def _check(paths: Sequence[Path], config: Config, stdin: Path | None, options: M
     if options["show_files"]:
         write(_files(inspect(paths, config, overlay=overlay)))
         return 0
-    report = check(paths, config, overlay=overlay)
+    report = _new(check(paths, config, overlay=overlay), options)
+    if options["write_baseline"]:
+        write_baseline(options["write_baseline"], report.findings)
+        write_error(f"{options['write_baseline']}: {len(report.findings)} findings accepted")
+        return 0
     text = _render(report, options)
     if options["output_file"]:
         write_file(options["output_file"], text)
@@ -76,6 +93,19 @@ def _check(paths: Sequence[Path], config: Config, stdin: Path | None, options: M
     return int(failed and not options["exit_zero"])
 
 
+def _new(report: Report, options: Mapping[str, Any]) -> Report:
+    """The report without findings that are known or stand in unchanged lines."""
+    if options["diff_base"]:
+        from promptopt.changes import changes_since  # noqa: PLC0415 (starts git)
+
+        changes = changes_since(options["diff_base"], report.root)
+        touched = [finding for finding in report.findings if changes.touch(finding, report.sources)]
+        report = report.keeping(touched, f"on lines unchanged since {options['diff_base']}")
+    if options["baseline"]:
+        report = report.keeping(read_baseline(options["baseline"]).new(report.findings), "in the baseline")
+    return report
+
+
 def _files(report: Report) -> str:
     """The files of a report, one a line."""
     from promptopt.report.style import Style, printable  # noqa: PLC0415 (loaded with the report)
@@ -88,7 +118,7 @@ def _render(report: Report, options: Mapping[str, Any]) -> str:
     from promptopt import report as reports  # noqa: PLC0415 (loaded with the report)
 
     form = options["output_format"]
-    least = options["min_severity"] or ("info" if form == "json" else "warning")
+    least = options["min_severity"] or ("info" if form in _ALL_SHOWN else "warning")
     to_file = options["output_file"] is not None
     style = reports.Style(
         min_severity=Severity.parse(least),
@@ -100,7 +130,7 @@ def _render(report: Report, options: Mapping[str, Any]) -> str:
     )
     if options["statistics"]:
         return _statistics(style.shown(report.findings), form)
-    return {"text": reports.as_text, "concise": reports.concise, "json": reports.as_json}[form](report, style)
+    return reports.FORMATS[form](report, style)
 
 
 def _statistics(findings: Sequence[Finding], form: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from promptopt.errors import UsageError
+from promptopt.writing import write_whole
 
 _DRAWING: Final = "▏┃░▒▓█·←␛…"
 _DEFAULT_WIDTH: Final = 100
@@ -32,7 +33,7 @@ def write_error(line: str) -> None:
 def write_file(path: Path, text: str) -> None:
     """Write a report to a file; raises `UsageError` where it cannot be written."""
     try:
-        path.write_text(text, "utf-8", errors="backslashreplace", newline="\n")
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from promptopt.finding import Edit, Finding, Fix
 from promptopt.lint import Report
+from promptopt.report.region import region
 from promptopt.report.style import Style
-from promptopt.source import Location, Position
+from promptopt.source import Location
 
 
 def as_json(report: Report, style: Style) -> str:
@@ -19,12 +20,7 @@ def as_json(report: Report, style: Style) -> str:
 
 def place(location: Location, report: Report, style: Style) -> dict[str, Any]:
     """`filename`, `location` and `end_location` of a place; 1:1 in a file that could not be read."""
-    source = report.sources.get(location.path)
-    start, end = (
-        (source.position(location.span.start), source.position(location.span.end))
-        if source
-        else (Position(1, 1), Position(1, 1))
-    )
+    start, end = region(location, report)
     return {
         "filename": style.path(report.root, location.path),
         "location": {"row": start.row, "column": start.column},

@@ -10,8 +10,8 @@ from promptopt.finding import Applicability, Finding, Severity
 from promptopt.lint import Report
 from promptopt.prompt import Prompt
 from promptopt.report.bar import prefix_line
-from promptopt.report.concise import position
 from promptopt.report.frame import Frame, Mark
+from promptopt.report.region import region
 from promptopt.report.style import Paint, Style, counted, printable
 from promptopt.source import Location
 
@@ -31,7 +31,7 @@ def as_text(report: Report, style: Style) -> str:
 
 def _finding(finding: Finding, prompt: Prompt | None, report: Report, style: Style) -> Iterator[str]:
     paint = Paint.of(style, finding.severity)
-    start = position(report, finding.location)
+    start, _ = region(finding.location, report)
     path = printable(style.path(report.root, finding.location.path))
     head = paint.bold(f"{path}:{start.row}:{start.column}")
     yield f"{head} {paint.mark(finding.code)} {finding.name}  [{paint.mark(finding.severity.label)}]"
@@ -103,6 +103,7 @@ def closing_line(report: Report, style: Style) -> str:
         line = f"No findings in {scope}"
     fixable = sum(any(fix.applicability is Applicability.SAFE for fix in finding.fixes) for finding in shown)
     line += f"; {fixable} with a safe fix (--show-fixes)." if fixable and not style.show_fixes else "."
+    line += "".join(f" {counted(number, 'finding')} {why}." for why, number in report.set_aside.items())
     hidden = [finding for finding in report.findings if finding.severity < style.min_severity]
     return line + (f" {_by_severity(hidden)} hidden ({_reveal(hidden)})." if hidden else "")
 
