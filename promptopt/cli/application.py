@@ -20,6 +20,7 @@ _COMMANDS: Final = {
     "show": "promptopt.cli.show",
     "tokens": "promptopt.cli.tokens",
     "estimate": "promptopt.cli.estimate",
+    "trim": "promptopt.cli.trim",
 }
 _TRACEBACK_VERBOSITY: Final = 2
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from promptopt.cli.input import STDIN
 from promptopt.config import Config, load_config
 from promptopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from promptopt.tokens import TokenCounter
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -73,13 +77,29 @@ def configuration(paths: Sequence[Path], options: Mapping[str, Any]) -> Config:
     )
 
 
+def find_counter(paths: Sequence[Path], model: str | None, encoding: str | None) -> TokenCounter:
+    """What tokens are counted with: the options' model or encoding, else the configuration's.
+
+    Args:
+        paths: what is counted; the configuration is that of their project.
+        model: value of `--model`.
+        encoding: value of `--encoding`.
+    """
+    from promptopt.tokens import token_counter  # noqa: PLC0415 (not needed to print help)
+
+    if not model and not encoding:
+        config = load_config([path for path in paths if path != STDIN] or [Path()])
+        model, encoding = config.model, config.encoding
+    return token_counter(model, encoding)
+
+
 def given_paths(paths: Sequence[Path], stdin_filename: Path | None) -> tuple[tuple[Path, ...], Path | None]:
     """The paths to report on, and what stdin holds if one of them is `-`.
 
     Raises:
         UsageError: a path that does not exist, `-` with other paths or without a file name.
     """
-    stdin = Path("-") in paths
+    stdin = STDIN in paths
     if stdin and len(paths) > 1:
         raise UsageError("- (stdin) stands alone: leave out the other paths")
     if stdin_filename and not stdin and paths:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from promptopt.cli.input import STDIN, read_text
+from promptopt.cli.options import find_counter
 from promptopt.cli.output import write
-from promptopt.config import load_config
 from promptopt.errors import TokenError, UsageError
 
 if TYPE_CHECKING:
     from promptopt.tokens import TokenCounter
-
-_STDIN: Final = Path("-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +34,8 @@ class _Counted:
 @click.option("-v", "--verbose", count=True, help="Twice: tracebacks of errors.")
 def command(**options: Any) -> int:
     """Count the tokens of each of PATHS as they stand, or of stdin (`-`, the default)."""
-    paths = options["paths"] or (_STDIN,)
-    counter = _counter(paths, options["model"], options["encoding"])
+    paths = options["paths"] or (STDIN,)
+    counter = find_counter(paths, options["model"], options["encoding"])
     counted = [_Counted(str(path), _tokens(path, counter, messages=options["messages"])) for path in paths]
     print_ = _as_json if options["output_format"] == "json" else _as_text
     estimate = counter.estimate or (options["messages"] and counter.framing_estimate)
@@ -45,17 +43,8 @@ def command(**options: Any) -> int:
     return 0
 
 
-def _counter(paths: Sequence[Path], model: str | None, encoding: str | None) -> TokenCounter:
-    from promptopt.tokens import token_counter  # noqa: PLC0415 (not needed to print help)
-
-    if not model and not encoding:
-        config = load_config([path for path in paths if path != _STDIN] or [Path()])
-        model, encoding = config.model, config.encoding
-    return token_counter(model, encoding)
-
-
 def _tokens(path: Path, counter: TokenCounter, *, messages: bool) -> int:
-    text = _text(path)
+    text = read_text(path)
     if not messages:
         return counter.text(text)
     try:
@@ -73,18 +62,6 @@ def _tokens(path: Path, counter: TokenCounter, *, messages: bool) -> int:
         return counter.messages(sent, tools)
     except TokenError as error:
         raise UsageError(f"{path}: {error}") from error
-
-
-def _text(path: Path) -> str:
-    try:
-        content = sys.stdin.buffer.read() if path == _STDIN else path.read_bytes()
-    except OSError as error:
-        hint = ": name the files in it" if path.is_dir() else ""
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}{hint}") from error
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 at byte {error.start}: convert it first") from error
 
 
 def _as_text(counted: Sequence[_Counted], counter: TokenCounter, *, estimate: bool) -> str:
