@@ -77,7 +77,11 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What reading and linking a project gave, before rules look at it."""
+    """What reading and linking a project gave, before rules look at it.
+
+    `files` are to be reported on. `named` are those of them that were given one by one: what they do to prompts of
+    other files is reported, too.
+    """
 
     root: Path
     files: tuple[str, ...]
@@ -86,6 +90,7 @@ class Project:
     prompts: tuple[Prompt, ...] = ()
     calls: tuple[Call, ...] = ()
     bounds_hit: int = 0
+    named: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +152,24 @@ def run_rules(project: Project, rules: RuleSet) -> Report:
     found: list[Finding] = []
     for subject in (*project.faults, *project.prompts, *project.calls):
         found += _run(rules, subject, project.sources)
-    found = [finding for finding in found if finding.location.path in reported]
     comments = _Suppressions(project.sources, reported)
-    found = _per_place([f for f in _per_cause(found) if not comments.silence(f, calls.get(f.prompt or ""))])
+    asked = []
+    for finding in found:
+        call = calls.get(finding.prompt or "")
+        if finding.location.path in reported or _caused_in(project.named, finding, call):
+            asked.append(finding)
+        else:
+            comments.silence(finding, call)  # a comment in a reported file may be there for it
+    found = _per_place([f for f in _per_cause(asked) if not comments.silence(f, calls.get(f.prompt or ""))])
     for use in comments.uses(rules):
         found += [finding for finding in _run(rules, use, project.sources) if not comments.excuse(finding)]
     ordered = sorted(found, key=lambda f: (f.location, f.code, f.prompt or ""))
     return replace(_unjudged(project), findings=tuple(fingerprinted(ordered)))
+
+
+def _caused_in(named: frozenset[str], finding: Finding, call: Location | None) -> bool:
+    """Whether the finding's chain goes through a named file other than by the call that sends the prompt."""
+    return any(related.location.path in named and related.location != call for related in finding.related)
 
 
 def _unjudged(project: Project) -> Report:
@@ -298,7 +314,8 @@ class _Suppressions:
 def check(
     paths: Sequence[Path | str], config: Config | None = None, *, overlay: Mapping[Path, bytes] | None = None
 ) -> Report:
-    """Read the project that `paths` belong to and report what stands in them.
+    """Read the project that `paths` belong to and report what stands in them, and what the files among them do to
+    prompts of other files.
 
     Args:
         paths: files and folders.
@@ -356,7 +373,8 @@ def read_project(paths: Sequence[Path], config: Config, overlay: Mapping[Path, b
         for fault in collected.faults
         if fault.path in collected.files or any(_below(fault.path, path) for path in given)
     ]
-    project = Project(config.root, collected.files, collected.sources, tuple(faults))
+    named = frozenset(name for path, name in zip(paths, given, strict=True) if not path.is_dir())
+    project = Project(config.root, collected.files, collected.sources, tuple(faults), named=named)
     reader = _TextFiles(config.root, collected.sources)
     linked = _linked(project, collected.modules, config, LinkOptions(collected.files, read_text=reader.text))
     texts_read = (path for path in sorted(reader.read) if any(_below(path, folder) for folder in given))

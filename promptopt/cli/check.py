@@ -52,7 +52,8 @@ _COUNTED: Final = ("text", "concise", "json")
 def command(**options: Any) -> int:
     """Report what makes prompts slow in PATHS (default: the current folder).
 
-    The whole project is read; what stands in PATHS is reported. `-` reads one file from stdin.
+    The whole project is read; what stands in PATHS is reported, and what files named there do to prompts
+    elsewhere. `-` reads one file from stdin.
     """
     paths, stdin = given_paths(options["paths"], options["stdin_filename"])
     config = configuration(paths, options)
