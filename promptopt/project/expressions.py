@@ -180,8 +180,9 @@ def _and(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
     return ev.evaluate(e[3][-1], frame, position)
 
 
-def _test(_ev: Evaluator, e: Expression, _frame: Frame, _position: int) -> Value:
-    return Unknown(e[0])
+def _test(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
+    decided = conditions.decide(ev, e, frame, position)
+    return Unknown(e[0]) if decided is None else Constant(decided)
 
 
 def _conditional(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:

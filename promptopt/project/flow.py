@@ -224,6 +224,9 @@ class _Walker:
         self.flow.branches.append((first, self.position, _ends(outcome)))
         before = self.changes.pop()
         made = {name: self.current[name] for name in before}
+        if self.changes:
+            # what was there before this branch was there before the one around it, unless that has changed it already
+            self.changes[-1].update({name: old for name, old in before.items() if name not in self.changes[-1]})
         for name, old in before.items():
             self.define(name, old if old is not None else ("unset",))
         return outcome, made, before
@@ -374,7 +377,6 @@ class _Walker:
         )
         first = self.position + 1
         heads: dict[str, list[Any]] = {}
-        self.changes.append({})
         for name in assigned_names(body, self.scope.calls):
             before = self.current.get(name)
             if before is None:
@@ -384,7 +386,6 @@ class _Walker:
         if is_for:
             self.bind(statement[5], loop.each)
         outcome = self.block(body, depth + 1, ends_round=True) if depth < MAX_DEPTH else self.skip(body)
-        self.changes.pop()
         self.flow.loops.append((first, self.position, loop))
         for name, head in heads.items():
             head[2] = self.current[name]
@@ -422,10 +423,8 @@ class _Walker:
     def match(self, statement: Statement, depth: int) -> Thunk:
         position, branches, irrefutable = self.position, [], False
         for case in statement[6]:
-            self.changes.append({})
             for name in case[0]:
                 self.define(name, ("caught",))
-            self.changes.pop()
             branches.append(self.branch(case[1], depth))
             irrefutable = len(case) > 2 and bool(case[2])
         if not irrefutable:

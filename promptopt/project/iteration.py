@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from promptopt.project import conditions
 from promptopt.project.values import (
@@ -197,6 +198,41 @@ def _generate(
     return made, order or comprised.order
 
 
+def picked(ev: Evaluator, value: Value, passes: Callable[[Value], bool | None], place: Place) -> Items:
+    """The elements of a value that pass a test."""
+    items = value.items if isinstance(value, Sequence) and _can_unroll(value) else (Splice(value, place),)
+    return _each_of(ev, items, lambda one: (passes(one), (one,)), "", place)
+
+
+def _each_of(ev: Evaluator, items: Items, made: _Made, variable: str, place: Place) -> Items:
+    """What items become, where `made` tells of an element whether it is kept and what becomes of it."""
+
+    def of(item: Item) -> Items:
+        if isinstance(item, EitherItems):
+            return (item._replace(alternatives=tuple(of_all(run) for run in item.alternatives)),)
+        if isinstance(item, AgainItems):
+            return (item._replace(items=of_all(item.items)),)
+        if isinstance(item, Splice):
+            return repeated(item)
+        kept, run = made(item)
+        return run if kept else () if kept is False else (EitherItems("filter", (run, ())),)
+
+    def of_all(run: Items) -> Items:
+        return tuple(one for item in run for one in of(item))
+
+    def repeated(item: Splice) -> Items:
+        where = item.place or place
+        kept, run = made(element(ev, item.value, where))
+        # what passes a test that cannot be decided may be the same elements every time
+        over = item.value if kept else Unknown("filter", (item.value,))
+        return () if kept is False else (AgainItems(variable, over, ev.text(where), run),)
+
+    return of_all(items)
+
+
+_Made: TypeAlias = Callable[[Value], tuple[bool | None, Items]]
+
+
 class _Comprised:
     """The outermost `for` of a comprehension, computed item by item."""
 
@@ -219,25 +255,7 @@ class _Comprised:
 
     def items(self, items: Items) -> Items:
         """What the items of the iterable become."""
-        return tuple(made for item in items for made in self._item(item))
-
-    def _item(self, item: Item) -> Items:
-        if isinstance(item, EitherItems):
-            return (item._replace(alternatives=tuple(self.items(run) for run in item.alternatives)),)
-        if isinstance(item, AgainItems):
-            return (item._replace(items=self.items(item.items)),)
-        if isinstance(item, Splice):
-            return self._repeated(item)
-        kept, run = self._round(item)
-        return run if kept else () if kept is False else (EitherItems("filter", (run, ())),)
-
-    def _repeated(self, item: Splice) -> Items:
-        place = item.place or self.place
-        kept, run = self._round(element(self.ev, item.value, place))
-        variable, label = self.ev.text(self.ev.place(self.target, self.frame)), self.ev.text(place)
-        # what passes a test that cannot be decided may be the same elements every time
-        over = item.value if kept else Unknown("filter", (item.value,))
-        return () if kept is False else (AgainItems(variable, over, label, run),)
+        return _each_of(self.ev, items, self._round, self.ev.text(self.ev.place(self.target, self.frame)), self.place)
 
     def _round(self, value: Value) -> tuple[bool | None, Items]:
         """Whether an element passes the tests, and what the body makes of it."""
@@ -286,7 +304,7 @@ def loop_exit(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
     """A name after a loop: over a known sequence, what each element adds to it."""
     _, before, after, loop, head = thunk
     first = ev.thunk(before, frame)
-    if loop.each is not None and isinstance(first, (Sequence, TextValue)):
+    if loop.each is not None:
         over = ev.evaluate(loop.iterable, frame, loop.first)
         if isinstance(over, Sequence) and not over.items:
             return first
@@ -301,9 +319,7 @@ def loop_exit(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
 class _Unrolled:
     """A loop over known elements, computed one by one."""
 
-    def __init__(
-        self, ev: Evaluator, first: Sequence | TextValue, after: Thunk, loop: Loop, head: int, frame: Frame
-    ) -> None:
+    def __init__(self, ev: Evaluator, first: Value, after: Thunk, loop: Loop, head: int, frame: Frame) -> None:
         self.ev = ev
         self.first = first
         self.after = after
@@ -312,10 +328,12 @@ class _Unrolled:
         self.frame = frame
 
     def value(self, over: Sequence) -> Value | None:
-        """The name's value after the loop; None where a round does more than add to it."""
+        """The name's value after the loop; None where that cannot be told round by round."""
         if isinstance(self.first, Sequence):
             items = self._items(over.items)
             return None if items is None else Sequence(self.first.kind, (*self.first.items, *items), self.first.order)
+        if not isinstance(self.first, TextValue):
+            return self._rewritten(over)
         pieces: list[Piece] = []
         for item in over.items:
             added = self._added(item) if isinstance(item, Value) else None
@@ -325,13 +343,13 @@ class _Unrolled:
         return TextValue((*self.first.pieces, *pieces)) if len(pieces) < MAX_ADDED else None
 
     def _rewritten(self, over: Sequence) -> Value | None:
-        """A text that each round makes anew from the one before (`text = text.replace(name, value)`)."""
-        text: Value = self.first
+        """A value that rounds make anew from the one before (`text = text.replace(name, value)`), or replace."""
+        value = self.first
         for item in over.items:
-            if not isinstance(item, Value) or not isinstance(text, TextValue) or len(text.pieces) > MAX_ADDED:
+            if not isinstance(item, Value) or (isinstance(value, TextValue) and len(value.pieces) > MAX_ADDED):
                 return None
-            text = self._after(text, item)
-        return text
+            value = self._after(value, item)
+        return value
 
     def _after(self, before: Value, element: Value) -> Value:
         """What one round makes of a value."""

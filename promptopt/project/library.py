@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, files, indexing, members, methods, strings
-from promptopt.project.iteration import element, known_items, spliced
+from promptopt.project import classes, conditions, files, indexing, members, methods, strings
+from promptopt.project.iteration import element, known_items, picked, spliced
 from promptopt.project.values import (
     NONE,
     AgainItems,
@@ -30,6 +30,7 @@ from promptopt.project.values import (
     Value,
     Volatile,
     alternatives,
+    is_none,
     literal,
     plain,
     plain_options,
@@ -236,10 +237,17 @@ def _map(site: _Site) -> Value:
 
 
 def _filter(site: _Site) -> Value:
-    given = site.given(1)
-    return (
-        given if isinstance(given, Sequence) else Derived("filter", (given,) if given is not None else (), site.place)
-    )
+    given, function = site.given(1), site.given(0)
+    if given is None or function is None:
+        return Unknown("filter")
+
+    def passes(one: Value) -> bool | None:
+        if is_none(function):
+            return conditions.truth(one)
+        return conditions.truth(site.ev.world.apply(function, (one,), site.place, site.frame, site.ev))
+
+    order = given.order if isinstance(given, Sequence) else None
+    return Sequence("list", picked(site.ev, given, passes, site.where(1)), order, site.place)
 
 
 def _getattr(site: _Site) -> Value:

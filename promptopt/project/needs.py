@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from promptopt.project.values import (
+    Again,
     AgainItems,
     Alternatives,
     CallResult,
+    Either,
     EitherItems,
     Hole,
     Item,
@@ -17,9 +19,11 @@ from promptopt.project.values import (
     MapValue,
     Member,
     Parameter,
+    Pieces,
     Sequence,
     Splice,
     TextValue,
+    Unknown,
     Value,
     with_parts,
 )
@@ -49,19 +53,32 @@ def _whole(value: Value) -> Iterator[Parameter]:
 def _parts(value: Value) -> Iterable[Value]:
     """The values that may be all of `value`, or all of what it says."""
     if isinstance(value, TextValue):
-        return [piece.value for piece in value.pieces if isinstance(piece, Hole)] if len(value.pieces) == 1 else ()
+        return _only(value.pieces) if len(value.pieces) == 1 else ()
     if isinstance(value, Alternatives):
         return value.values
     if isinstance(value, Sequence):
         return (one for item in value.items for one in _inside(item))
     if isinstance(value, MapValue):
         return [value.entries[key] for key in ("text", "content", "parts") if key in value.entries]
+    if isinstance(value, Unknown) and value.why == "filter":
+        return value.inputs
     if isinstance(value, Member) and value.how in ("slice", "item", "element"):
         return (value.base,)
     if isinstance(value, CallResult):
         given = (*value.arguments.positional, *value.arguments.keywords.values())
         return [one for one in given if isinstance(one, Value)]
     return ()
+
+
+def _only(pieces: Pieces) -> Iterable[Value]:
+    """What a text consists of: a value, one of two texts, or what a list of messages or texts adds to it."""
+    for piece in pieces:
+        if isinstance(piece, Hole):
+            yield piece.value
+        elif isinstance(piece, Again):
+            yield piece.over
+        elif isinstance(piece, Either):
+            yield from (one for run in piece.alternatives if len(run) == 1 for one in _only(run))
 
 
 def _inside(item: Item) -> Iterator[Value]:
