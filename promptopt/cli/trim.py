@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
@@ -15,6 +15,7 @@ from promptopt.cli.input import STDIN, read_text
 from promptopt.cli.options import find_counter
 from promptopt.cli.output import terminal_width, write, write_error
 from promptopt.errors import TrimError, UsageError
+from promptopt.trim.choices import OrderName, RankerName, UnitName
 
 if TYPE_CHECKING:
     from promptopt.tokens import TokenCounter
@@ -43,18 +44,18 @@ class _Given:
 )
 @click.option(
     "--ranker",
-    type=click.Choice(["lexical", "static", "dense", "cross-encoder", "hybrid"]),
+    type=click.Choice(get_args(RankerName)),
     default="lexical",
     help="What ranks the parts [lexical].",
 )
 @click.option("--ranker-model", help="Folder, package or name of the model of dense, cross-encoder and hybrid.")
 @click.option("--vectors", default="wordllama", help="Folder or package of static vectors [wordllama].")
 @click.option(
-    "--unit", type=click.Choice(["sentence", "passage"]), default="sentence", help="What is kept whole [sentence]."
+    "--unit", type=click.Choice(get_args(UnitName)), default="sentence", help="What is kept whole [sentence]."
 )
 @click.option(
     "--order",
-    type=click.Choice(["original", "relevance", "edges"]),
+    type=click.Choice(get_args(OrderName)),
     default="original",
     help="Order of the passages [original].",
 )

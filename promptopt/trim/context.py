@@ -7,9 +7,10 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
 from promptopt.errors import TrimError
+from promptopt.trim.choices import OrderName, RankerName, Scorer, UnitName
 from promptopt.trim.filling import Filling, Piece
 from promptopt.trim.layout import SEPARATOR, Layout
 from promptopt.trim.lengths import check_budget, text_counter
@@ -17,12 +18,9 @@ from promptopt.trim.passages import read_passage, with_text
 from promptopt.trim.trimmed import Fate, Part, Trimmed
 
 if TYPE_CHECKING:
-    from promptopt.trim.ranking import Ranking, Scorer
+    from promptopt.trim.ranking import Ranking
 
 PassageT = TypeVar("PassageT")
-RankerName = Literal["lexical", "static", "dense", "cross-encoder", "hybrid"]
-UnitName = Literal["sentence", "passage"]
-OrderName = Literal["original", "relevance", "edges"]
 
 _KEPT: Final = frozenset({Fate.RELEVANT, Fate.NEEDED})
 

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from promptopt.errors import TrimError
+from promptopt.trim.choices import Scorer
 from promptopt.trim.cutting import CutRules, Reason, Replay
 from promptopt.trim.lengths import check_budget, message_counter
 from promptopt.trim.messages import Role, message_text, read_message
@@ -20,13 +21,6 @@ Counter = Callable[[Sequence[Any]], int]
 _STEP_SHARE: Final = 4
 _SUMMARY_SHARE: Final = 10
 _REMEMBERED: Final = 64
-
-
-class Scorer(Protocol):
-    """What ranks earlier turns: higher scores are closer to the query."""
-
-    def score(self, query: str, texts: Sequence[str], /) -> Sequence[float]:
-        """One finite number for each text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, get_args
 
 import numpy as np
 
 from promptopt.errors import TrimError
+from promptopt.trim.choices import RankerName, Scorer
 from promptopt.trim.encoders import load_bi_encoder, load_cross_encoder
 from promptopt.trim.lexical import FUSED, LEXICAL, Candidates, Scores, Weights, first_scores, standardized, with_hops
 from promptopt.trim.units import Unit
@@ -26,17 +27,8 @@ _VECTORS: Final = 1.0
 _SHARE: Final = 0.25
 """Share of the parts that a model reads."""
 
-RANKERS: Final = ("lexical", "static", "dense", "cross-encoder", "hybrid")
 _FEWEST: Final = 12
 """Parts that a model reads at least."""
-
-
-@runtime_checkable
-class Scorer(Protocol):
-    """What judges texts by a query: higher scores answer it better."""
-
-    def score(self, query: str, texts: Sequence[str], /) -> Sequence[float]:
-        """One finite number for each text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +74,10 @@ def find_ranking(ranker: object, model: object = None, vectors: object = "wordll
         return Ranking(LEXICAL, (Signal(ranker, _MODEL, _SHARE),))
     if ranker == "lexical":
         return Ranking(LEXICAL)
-    if ranker not in RANKERS:
-        raise TrimError(f"ranker is {ranker!r}: give {', '.join(RANKERS)} or an object with score(query, texts)")
+    if ranker not in get_args(RankerName):
+        raise TrimError(
+            f"ranker is {ranker!r}: give {', '.join(get_args(RankerName))} or an object with score(query, texts)"
+        )
     signals = [Signal(load_vectors(str(vectors)), _VECTORS)] if ranker in {"static", "hybrid"} else []
     if ranker != "static":
         if not model:

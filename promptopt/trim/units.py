@@ -24,7 +24,14 @@ _CLAUSE: Final = re.compile(r"[;:,](?=\s+\S)|[，、；：](?=\S)")
 _SPACE: Final = re.compile(r"(?<=\S)(?=\s+\S)")
 _FOLLOWING: Final = re.compile(r"\s*+(\S)")
 _DIVISIBLE: Final = frozenset({Kind.PROSE, Kind.ITEM})
-_JOINERS: Final = frozenset("\u200c\u200d")
+_EXTENDERS: Final = frozenset(
+    {
+        *"\u200c\u200d\u0e33\u0eb3\uff9e\uff9f",
+        *map(chr, range(0x1F3FB, 0x1F400)),
+        *map(chr, range(0xE0020, 0xE0080)),
+    }
+)
+"""Characters that belong to the one before them and are no marks by their category (UAX 29, Extend and SpacingMark)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,4 +150,4 @@ def _allowed(text: str, at: int, spans: list[tuple[int, int]]) -> bool:
         return False
     found = _FOLLOWING.match(text, at)
     rest = found[1] if found else ""
-    return not rest or not (unicodedata.category(rest)[0] == "M" or rest in _JOINERS)
+    return not rest or not (unicodedata.category(rest)[0] == "M" or rest in _EXTENDERS)

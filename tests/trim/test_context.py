@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
+import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -231,6 +233,41 @@ def test_invariants(case: list[tuple[str, str]], budget: int, query: str, random
         return sorted((*given[part.passage].values(), part.start, part.end, part.score) for part in found.kept)
 
     assert contents(again, shuffled) == contents(trimmed, passages)
+
+
+HARD = st.sampled_from(
+    [
+        *(
+            "a",
+            "B",
+            ". ",
+            "! ",
+            "。",
+            "？",
+            "；",
+            "，",
+            ", ",
+            "; ",
+            " ",
+            "\r\n",
+            "\n",
+            "\u0301",
+            "\u200d",
+            "\ufe0f",
+            "🏽",
+        ),
+        *("🏽", "👩", "🇩", "🇪", "ᄒ", "ᅡ", "ᆫ", "क", "्", "ि", "\u0e33", "ก", "x" * 400, "y " * 200, "\u20e3"),
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(HARD, max_size=24).map("".join))
+def test_graphemes_stay_whole(text: str) -> None:
+    """No part begins or ends inside what a reader sees as one character (UAX 29)."""
+    whole = set(itertools.accumulate(map(len, regex.findall(r"\X", text)), initial=0))
+    trimmed = trimmer(1 << 20).trim("a", [text])
+    assert {at for part in (*trimmed.kept, *trimmed.dropped) for at in (part.start, part.end)} <= whole
 
 
 def test_import_loads_no_library() -> None:

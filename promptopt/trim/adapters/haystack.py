@@ -8,7 +8,8 @@ from typing import Any
 from haystack import Document, component
 
 from promptopt.tokens import token_counter
-from promptopt.trim.context import ContextTrimmer, OrderName, RankerName, UnitName
+from promptopt.trim.choices import OrderName, RankerName, UnitName
+from promptopt.trim.context import ContextTrimmer
 from promptopt.trim.lengths import check_budget
 
 
