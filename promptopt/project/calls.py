@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, indexing, library, members, methods, objects, templates
+from promptopt.project import classes, indexing, library, members, methods, objects, templates, templating
 from promptopt.project.frames import END, Frame
 from promptopt.project.values import (
     Alternatives,
@@ -16,11 +16,13 @@ from promptopt.project.values import (
     External,
     Function,
     Instance,
+    JinjaTemplate,
     Lazy,
     MapValue,
     Member,
     Method,
     ModuleValue,
+    Namespace,
     Parameter,
     Pipe,
     Place,
@@ -45,7 +47,7 @@ _OBJECT_KINDS: Final = frozenset({"chat-message", "run-context", "session-id"})
 MAX_NESTING: Final = 12
 """Calls within calls that are entered."""
 
-_OBJECTS = (Instance, ClassValue, ModuleValue, External)
+_OBJECTS = (Instance, ClassValue, ModuleValue, Namespace, External)
 _TRANSPARENT = frozenset({"asyncio.to_thread", "anyio.to_thread.run_sync", "starlette.concurrency.run_in_threadpool"})
 
 
@@ -290,6 +292,12 @@ def call_method(
             return call_value(ev, found, arguments, place, frame)
     if isinstance(base, Volatile):
         return _volatile_method(ev, base, name, arguments, place, frame)
+    if isinstance(base, JinjaTemplate):
+        return templating.call(ev, base, name, arguments, place, frame)
+    if name in templating.GETTERS:
+        template = templating.method(ev, base, name, arguments, place)
+        if template is not None:
+            return template
     if isinstance(base, (CallResult, Pipe)):
         return templates.call(ev, base, name, arguments, place, frame)
     if isinstance(base, (TextValue, Sequence, MapValue)):

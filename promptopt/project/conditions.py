@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptopt.project import strings
+from promptopt.project import jinja, strings
 from promptopt.project.values import (
     Alternatives,
     CallResult,
@@ -70,6 +70,8 @@ def decide(ev: Evaluator, test: Expression, frame: Frame, position: int) -> bool
         return _called(ev, test, frame, position)
     if tag == "unk":
         return None
+    if tag == "defined":
+        return jinja.is_defined(ev, test, frame, position)
     return truth(ev.evaluate(test, frame, position))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, conditions, iteration, memo, mutation, operators
+from promptopt.project import classes, conditions, iteration, jinja, memo, mutation, operators
 from promptopt.project.frames import END, Frame
 from promptopt.project.values import (
     NONE,
@@ -33,7 +33,10 @@ def _expr_thunk(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
 
 
 def _parameter(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    fact = ev.scope(frame.scope).params[thunk[1]]
+    scope = ev.scope(frame.scope)
+    fact = scope.params[thunk[1]]
+    if scope.kind == "template":
+        return jinja.variable(ev, frame, fact)
     bound = frame.bindings.get(fact.name)
     if bound is not None:
         return ev.force(bound)

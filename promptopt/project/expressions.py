@@ -12,6 +12,7 @@ from promptopt.project import (
     files,
     indexing,
     iteration,
+    jinja,
     members,
     objects,
     operators,
@@ -52,6 +53,10 @@ def _literal(ev: Evaluator, e: Expression, frame: Frame, _position: int) -> Valu
     place = ev.place(e, frame)
     ev.world.literals[place] = e[3]
     return literal(e[3], place)
+
+
+def _string(ev: Evaluator, e: Expression, frame: Frame, _position: int) -> Value:
+    return TextValue((Literal(e[3], ev.place(e, frame), -1),) if e[3] else ())
 
 
 def _constant(_ev: Evaluator, e: Expression, _frame: Frame, _position: int) -> Value:
@@ -110,6 +115,8 @@ def _fstring(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value
 
 
 def _piece(ev: Evaluator, piece: Expression, frame: Frame, position: int) -> Pieces:
+    if piece[0] in ("part", "print"):
+        return jinja.pieces(ev, piece, frame, position)
     place = ev.place(piece, frame)
     if piece[0] == "lit":
         ev.world.literals[place] = piece[3]
@@ -282,4 +289,14 @@ EXPRESSIONS: Final[Mapping[str, Callable[[Evaluator, Expression, Frame, int], Va
     "yield": _unknown,
     "yieldfrom": _unknown,
     "unk": _unknown,
+    "str": _string,
+    "part": jinja.printed,
+    "print": jinja.printed,
+    "filter": jinja.filtered,
+    "defined": _test,
+    "fixed": jinja.fixed,
+    "block": jinja.block,
+    "include": jinja.included,
+    "import": jinja.imported,
+    "extends": jinja.extended,
 }

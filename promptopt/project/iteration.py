@@ -405,7 +405,7 @@ def fused(ev: Evaluator, first: Value, last: Value, loop: Loop, frame: Frame, *,
     if isinstance(first, TextValue) and isinstance(last, TextValue):
         head = _common(first.pieces, last.pieces)
         if head == len(first.pieces):
-            added = last.pieces[head:]
+            added = tuple(one for one in last.pieces[head:] if not (isinstance(one, Again) and one.loop == place))
             if not added:
                 return first
             if all(isinstance(piece, Either) and _filters(piece) for piece in added):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, conditions, files, indexing, members, methods, strings
+from promptopt.project import classes, conditions, files, indexing, members, methods, strings, templating
 from promptopt.project.iteration import element, known_items, picked, spliced
 from promptopt.project.values import (
     NONE,
@@ -80,6 +80,9 @@ def call(ev: Evaluator, dotted: str, arguments: Arguments, place: Place, frame: 
     source = ev.sources.function(dotted, len(arguments.positional))
     if source is not None:
         return _sourced(site, source.kind)
+    template = templating.made(ev, dotted, arguments, place, frame)
+    if template is not None:
+        return template
     if _is_sdk(ev, dotted):
         return CallResult(dotted, arguments, place)
     if ev.sdks.function(dotted) is not None:

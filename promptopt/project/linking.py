@@ -84,11 +84,12 @@ class Linked:
 @dataclass(frozen=True, slots=True)
 class LinkOptions:
     """`paths` are all files of the project, parsed or not; `roots` further import roots; `read_text`
-    reads a file of the project by its path, None where there is none."""
+    reads a file of the project by its path, None where there is none; `templates` are the paths of template files."""
 
     paths: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     read_text: Callable[[str], str | None] = field(default=lambda _path: None)
+    templates: tuple[str, ...] = ()
 
 
 def link(
@@ -108,7 +109,9 @@ def link(
         options: see `LinkOptions`.
     """
     options = options or LinkOptions()
-    world = World(modules, files, sdks, sources, options.read_text, options.paths, options.roots)
+    world = World(
+        modules, files, sdks, sources, options.read_text, options.paths, options.roots, templates=options.templates
+    )
     with _deep_recursion(), garbage_collection_paused(), _facts_set_aside():
         return _Linker(world).run()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes
+from promptopt.project import classes, jinja
 from promptopt.project.frames import Frame
 from promptopt.project.values import (
     Alternatives,
@@ -13,8 +13,10 @@ from promptopt.project.values import (
     Constant,
     External,
     Instance,
+    MapValue,
     Member,
     ModuleValue,
+    Namespace,
     Parameter,
     Place,
     Sequence,
@@ -34,8 +36,8 @@ def attribute(ev: Evaluator, base: Value, name: str, place: Place | None, frame:
     """`base.name`."""
     if isinstance(base, External):
         return external(ev, f"{base.dotted}.{name}", place, frame)
-    if isinstance(base, ModuleValue):
-        return ev.world.module_attribute(base.path, name, ev)
+    if isinstance(base, (ModuleValue, Namespace)):
+        return _global(ev, base, name)
     if isinstance(base, Instance):
         return classes.instance_attribute(ev, base, name, place)
     if isinstance(base, ClassValue):
@@ -50,7 +52,14 @@ def attribute(ev: Evaluator, base: Value, name: str, place: Place | None, frame:
         return _result_attribute(ev, base, name, place)
     if isinstance(base, Parameter):
         return _parameter_attribute(ev, base, name, place)
-    return named_member(ev, base, name, "attribute", place)
+    entry = base.entries.get(name) if isinstance(base, MapValue) else None
+    return named_member(ev, base, name, "attribute", place) if entry is None else entry
+
+
+def _global(ev: Evaluator, base: ModuleValue | Namespace, name: str) -> Value:
+    if isinstance(base, Namespace):
+        return jinja.attribute(ev, base, name)
+    return ev.world.module_attribute(base.path, name, ev)
 
 
 def external(ev: Evaluator, dotted: str, place: Place | None, frame: Frame | None) -> Value:

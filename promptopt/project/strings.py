@@ -342,20 +342,21 @@ def _handed(value: Value, where: Place | None, passed: Place | None, expression:
     """A value put into a template: it stands where the template has its field, unless it brings much
     constant text of its own, whose parts are better shown one by one."""
     pieces = to_pieces(value, where, expression)
-    if _constant_length(pieces) >= SUBSTANTIAL or all(isinstance(piece, Literal) for piece in pieces):
+    if constant_length(pieces) >= SUBSTANTIAL or all(isinstance(piece, Literal) for piece in pieces):
         return pieces
     return (Hole(value, where, ev.text(passed) or expression, passed),)
 
 
-def _constant_length(pieces: Pieces) -> int:
+def constant_length(pieces: Pieces) -> int:
+    """Characters of constant text, the longest alternative of each choice."""
     total = 0
     for piece in pieces:
         if isinstance(piece, Literal):
             total += len(piece.value)
         elif isinstance(piece, Either):
-            total += max(map(_constant_length, piece.alternatives), default=0)
+            total += max(map(constant_length, piece.alternatives), default=0)
         elif isinstance(piece, Again):
-            total += _constant_length(piece.pieces)
+            total += constant_length(piece.pieces)
     return total
 
 
@@ -435,7 +436,7 @@ def replace(text: Value, old: Value, new: Value, place: Place, ev: Evaluator) ->
 def _inserted(new: Value, field: Place | None, place: Place, ev: Evaluator) -> Pieces:
     """What `replace` puts in: it stands where the replacement is written, which is the line to change."""
     pieces = to_pieces(new, place, ev.text(place))
-    if _constant_length(pieces) >= SUBSTANTIAL or all(isinstance(piece, Literal) for piece in pieces):
+    if constant_length(pieces) >= SUBSTANTIAL or all(isinstance(piece, Literal) for piece in pieces):
         return pieces
     return (Hole(new, place, ev.text(place), field),)
 

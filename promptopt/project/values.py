@@ -303,6 +303,22 @@ class Variable(Value):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class JinjaTemplate(Value):
+    """A template of Jinja: its text, the environment that it was got from, and where it was got."""
+
+    text: TextValue
+    environment: Value | None
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Namespace(Value):
+    """The macros and variables of a template that another one imports."""
+
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Grown(Value):
     """Items that other methods, earlier rounds or a store have added to a list. `where` is loop,
     session or store; `steady` says that some are added for each request."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from promptopt.project import calls, classes
 from promptopt.project.frames import END
 from promptopt.project.imports import ImportIndex
+from promptopt.project.jinja import Rendering, Units
 from promptopt.project.targets import assigned_names
 from promptopt.project.values import (
     EMPTY_ARGUMENTS,
@@ -54,7 +55,9 @@ class World:
     """The modules of one project with what is known about libraries.
 
     Look-ups that go through several modules are memoised here; values are the evaluator's. `literals`
-    are the values of string literals that were evaluated, by place.
+    are the values of string literals that were evaluated, by place. `templates` are the paths of the project's
+    template files, `units` those templates that were read, inside modules too, `renderings` what they were rendered
+    with, by the place that asked for it.
     """
 
     def __init__(
@@ -66,8 +69,14 @@ class World:
         read_text: Callable[[str], str | None],
         paths: Iterable[str] = (),
         roots: Iterable[str] = (),
+        *,
+        templates: Iterable[str] = (),
     ) -> None:
-        self.modules = modules
+        self.modules = dict(modules)
+        self.templates = tuple(templates)
+        self.units = Units()
+        self.renderings: dict[tuple[Place, ScopeRef], Rendering] = {}
+        self._python = frozenset(modules)
         self.files = files
         self.sdks = sdks
         self.sources = sources
@@ -148,7 +157,7 @@ class World:
         """All calls of the project by the last name of what they call."""
         if self._calling is None:
             self._calling = {}
-            for path, module in self.modules.items():
+            for path, module in list(self.modules.items()):
                 for called in module.calls_by_name:
                     self._calling.setdefault(called, []).append(path)
         found = self._calls.get(name)
@@ -185,12 +194,16 @@ class World:
         found = self._segments.get(origin)
         if found is None:
             source = self.files[origin.path]
-            if origin.path in self.modules:
+            if self.is_python(origin.path):
                 found = reader(source.text, ("lit", origin.start, origin.end, self.literals.get(origin, "")))
             else:
                 found = ((0, origin.end - origin.start, origin.start, origin.end),)
             self._segments[origin] = found
         return found
+
+    def is_python(self, path: str) -> bool:
+        """Whether a file is a module of the project; others are text as it is sent."""
+        return path in self._python
 
     def call(self, function: Value, receiver: Value | None, ev: Evaluator) -> Value:
         """Call without arguments; `receiver` binds a plain function (a property)."""
@@ -313,7 +326,7 @@ class World:
         """Project classes that derive from a class, at any depth."""
         if self._subclasses is None:
             self._subclasses = {}
-            for path, module in self.modules.items():
+            for path, module in list(self.modules.items()):
                 for index, scope in enumerate(module.scopes):
                     if scope.kind == "class" and scope.bases:
                         ref = ScopeRef(path, index)

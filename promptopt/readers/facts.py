@@ -31,6 +31,16 @@ Expressions are `(tag, start, end, ...)`:
 `await value`
 `lambda scope`        index into `Module.scopes`
 `yield value`         value may be None; also `yield from` as `yieldfrom`
+`str value`           string constant of a template
+`part lo hi`          characters of a template's own text, in its offsets
+`print value`         `{{ value }}`, its delimiters in the span
+`filter name value arguments keywords`   `value | name(...)` in a template
+`defined value`       `value is defined`
+`fixed what`          not known in detail, but the same on every call: a loop's index
+`block name scope`    a block of a template, where no template that extends it has another
+`include name names`  another template's output; names: what it sees, as `(name, lowered name)`, or None
+`import name names`   another template's macros
+`extends name names blocks`   the parent's output, with `(name, scope)` blocks of this template
 `unk kind`            anything else: `arithmetic`, `comparison`, `bytes`, `ellipsis`, `logging`, ...
 ====================  ==========================================================================
 
@@ -73,7 +83,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-FACTS_VERSION: Final = 2
+FACTS_VERSION: Final = 3
 """Part of every cache key; raise it with any change of the language."""
 
 Expression: TypeAlias = tuple[Any, ...]
@@ -98,7 +108,7 @@ class ParameterFact:
 
 @dataclass(slots=True)
 class Scope:
-    """A module, class, function or lambda.
+    """A module, class, function or lambda, or a `template`: a function of its context (see `readers.jinja`).
 
     `name` is qualified within the module (`Agent.run`, `Agent.run.<locals>.helper`), empty for the
     module. `parent` is an index into `Module.scopes`, -1 for the module. Decorators, bases and

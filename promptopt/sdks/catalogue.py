@@ -22,6 +22,7 @@ from promptopt.sdks.schema import (
     BlockShape,
     CallShape,
     ClientShape,
+    EngineShape,
     HookShape,
     MessageShape,
     Sdk,
@@ -45,7 +46,7 @@ class SdkDataError(ValueError):
 class SdkCatalogue:
     """All SDK files; a name is dotted and resolved (`openai.AsyncOpenAI`), an answer None or a pair.
 
-    `packages` are the import roots (globs) of all SDKs. `method_names` are the last components of
+    `packages` are the import roots (globs) of all SDKs that send requests. `method_names` are the last components of
     every method, function and constructor that sends a request: a call by another name is none.
     """
 
@@ -59,6 +60,7 @@ class SdkCatalogue:
     _messages: SymbolIndex[tuple[Sdk, MessageShape]]
     _blocks: SymbolIndex[tuple[Sdk, BlockShape]]
     _templates: SymbolIndex[tuple[Sdk, TemplateShape]]
+    _engines: SymbolIndex[tuple[Sdk, EngineShape]]
     _hooks: SymbolIndex[tuple[Sdk, HookShape]]
     _constants: SymbolIndex[tuple[Sdk, str]]
     _methods: dict[tuple[str, str], tuple[Sdk, CallShape]]
@@ -92,6 +94,10 @@ class SdkCatalogue:
     def template(self, dotted: str) -> tuple[Sdk, TemplateShape] | None:
         """The prompt template that calling `dotted` makes."""
         return self._templates.find(dotted)
+
+    def engine(self, dotted: str) -> tuple[Sdk, EngineShape] | None:
+        """What of a template engine calling `dotted` makes."""
+        return self._engines.find(dotted)
 
     def hook(self, dotted: str) -> tuple[Sdk, HookShape] | None:
         """The hook that decorating a function with `dotted` registers."""
@@ -161,7 +167,7 @@ def build_catalogue(sdks: Iterable[Sdk]) -> SdkCatalogue:
     sdks = tuple(sdks)
     return SdkCatalogue(
         sdks=sdks,
-        packages=tuple(sorted({package for sdk in sdks for package in sdk.packages})),
+        packages=tuple(sorted({package for sdk in sdks if sdk.sends for package in sdk.packages})),
         method_names=frozenset(path.rpartition(".")[2] for sdk in sdks for path in _request_names(sdk)),
         _clients=_index("clients", ((s, sdk, c) for sdk in sdks for c in sdk.clients for s in c.symbols)),
         _annotations=_index(
@@ -173,6 +179,7 @@ def build_catalogue(sdks: Iterable[Sdk]) -> SdkCatalogue:
         _messages=_index("messages", ((s, sdk, m) for sdk in sdks for m in sdk.messages for s in m.symbols)),
         _blocks=_index("blocks", ((s, sdk, b) for sdk in sdks for b in sdk.blocks for s in b.symbols)),
         _templates=_index("templates", ((s, sdk, t) for sdk in sdks for t in sdk.templates for s in t.symbols)),
+        _engines=_index("engines", ((s, sdk, e) for sdk in sdks for e in sdk.engines for s in e.symbols)),
         _hooks=_index("hooks", ((s, sdk, h) for sdk in sdks for h in sdk.hooks for s in h.symbols)),
         _constants=_index("constants", ((s, sdk, s) for sdk in sdks for s in sdk.constants)),
         _methods=_methods(sdks),
@@ -243,7 +250,7 @@ def _symbols(sdk: Sdk) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"calls[{n}].functions", call.functions
         yield f"calls[{n}].constructors", call.constructors
     yield "constants", sdk.constants
-    for key in ("messages", "blocks", "templates", "hooks"):
+    for key in ("messages", "blocks", "templates", "engines", "hooks"):
         for n, shape in enumerate(getattr(sdk, key)):
             yield f"{key}[{n}].symbols", shape.symbols
 

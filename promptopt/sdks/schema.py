@@ -168,6 +168,25 @@ class TemplateShape:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineShape:
+    """Constructors and functions of a template engine that reads Jinja templates.
+
+    `kind` says what calling one gives: an `environment` (its `loader`, or `folders` to look for templates in), a
+    `template` (of the text `source`), text that is `rendered` at once (from a template's `name` or its `source`), or
+    a loader: `folders` (in `folders`), `package` (`folders` inside the package `source`), `mapping` (of names to
+    texts, `source`) or `choice` (of several, `source`). `default` is a folder where none is given.
+    """
+
+    symbols: tuple[str, ...]
+    kind: Literal["environment", "template", "rendered", "folders", "package", "mapping", "choice"]
+    source: tuple[Argument, ...] = ()
+    name: tuple[Argument, ...] = ()
+    loader: tuple[Argument, ...] = ()
+    folders: tuple[Argument, ...] = ()
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class HookShape:
     """Function decorators whose return value is the system text of each request (`@dynamic_prompt`)."""
 
@@ -183,7 +202,8 @@ class Sdk:
     blocks and tools that set an explicit cache breakpoint, `caching` tells whether the provider
     caches prefixes by itself. `transparent` attributes may stand anywhere on the way from a client
     to a method and change how the answer comes, not what is sent (`with_raw_response`). `constants` are symbols of
-    text that the SDK itself ships.
+    text that the SDK itself ships. `sends` is false for a library that only makes text: a file that imports no other
+    sends no request.
     """
 
     name: str
@@ -202,3 +222,5 @@ class Sdk:
     templates: tuple[TemplateShape, ...] = ()
     hooks: tuple[HookShape, ...] = ()
     constants: tuple[str, ...] = ()
+    engines: tuple[EngineShape, ...] = ()
+    sends: bool = True

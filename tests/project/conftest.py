@@ -24,8 +24,9 @@ class Sources:
 
     def __init__(self, files: dict[str, str]) -> None:
         read = {path: SourceFile(path, text) for path, text in files.items()}
-        modules = {path: read_module(file) for path, file in read.items()}
-        world = World(modules, read, load_catalogue(), load_sources(), files.get)
+        modules = {path: read_module(file) for path, file in read.items() if path.endswith(".py")}
+        templates = [path for path in files if path not in modules]
+        world = World(modules, read, load_catalogue(), load_sources(), files.get, templates=templates)
         self.ev = Evaluator(world)
 
     def value(self, name: str, path: str = "main.py") -> Value:
@@ -58,9 +59,11 @@ def as_python(value: object) -> Any:
 
 @pytest.fixture(scope="session")
 def sources() -> Callable[..., Sources]:
-    """Make an evaluator of `main.py` and further files."""
+    """Make an evaluator of `main.py` and further files: Python, or by their whole names."""
 
     def make(main: str, **files: str) -> Sources:
-        return Sources({"main.py": main, **{f"{name}.py": text for name, text in files.items()}})
+        return Sources(
+            {"main.py": main, **{name if "." in name else f"{name}.py": text for name, text in files.items()}}
+        )
 
     return make

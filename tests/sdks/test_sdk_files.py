@@ -33,7 +33,7 @@ def symbols(sdk: Sdk) -> Iterator[tuple[str, str]]:
     for call in sdk.calls:
         yield from (("function", symbol) for symbol in call.functions)
         yield from (("constructor", symbol) for symbol in call.constructors)
-    for kind in ("messages", "blocks", "templates", "hooks"):
+    for kind in ("messages", "blocks", "templates", "engines", "hooks"):
         yield from ((kind, symbol) for shape in getattr(sdk, kind) for symbol in shape.symbols)
     yield from (("constant", symbol) for symbol in sdk.constants)
 
@@ -91,6 +91,7 @@ def test_every_symbol(sdk: Sdk) -> None:
         "messages": catalogue.message,
         "blocks": catalogue.block,
         "templates": catalogue.template,
+        "engines": catalogue.engine,
         "hooks": catalogue.hook,
     }
     for kind, symbol in symbols(sdk):

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from jinja2 import TemplateSyntaxError, nodes
+from jinja2 import TemplateSyntaxError
 
-from promptopt.readers.facts import Expression
-from promptopt.readers.jinja.expressions import lower
+from promptopt.readers.facts import Expression, Scope
 from promptopt.readers.jinja.lexing import TokenPlace, UnplacedTokenError
+from promptopt.readers.jinja.names import Placing, Range, TemplateBuilder, Variable
 from promptopt.readers.jinja.parsing import PlacingEnvironment, PlacingParser
 from promptopt.readers.jinja.segments import Segment, tile
+from promptopt.readers.jinja.statements import lower_template
 from promptopt.source import SourceFile
 
 _EXTENSIONS: Final = ("jinja2.ext.do", "jinja2.ext.loopcontrols")
-_REFERENCES: Final = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
 _LARGEST: Final = 500_000
 """Characters, about the window of a model; text dense with tags takes some ten seconds and 400 MB per million."""
 
@@ -66,18 +65,27 @@ DEFAULT_SYNTAX: Final = TemplateSyntax()
 class Template:
     """Facts of one template.
 
-    `segments` tile the text. `outputs` are the expressions that are printed, `references` those that
-    name other templates, both in the order of the source and in the language of `readers.facts`.
+    `segments` tile the text. `scopes` are functions in the language of `readers.facts`: the first is the template
+    itself, of kind `template`, with the variables of its context as parameters; the others are its macros and blocks.
+    `variables` are these variables with all places that read them, `outputs` the expressions that are printed,
+    `references` those that name other templates.
     """
 
     path: str
     segments: tuple[Segment, ...]
+    scopes: tuple[Scope, ...]
+    variables: tuple[Variable, ...]
     outputs: tuple[Expression, ...]
     references: tuple[Expression, ...]
 
 
-def read_template(source: SourceFile, syntax: TemplateSyntax = DEFAULT_SYNTAX) -> Template:
+def read_template(
+    source: SourceFile, syntax: TemplateSyntax = DEFAULT_SYNTAX, place: Placing | None = None, first: int = 0
+) -> Template:
     """The template's facts; nothing is rendered.
+
+    `place` leads from offsets of the template to those of the file that it stands in, where that is another one.
+    Facts speak of the scopes by number, the first being `first`.
 
     Raises:
         JinjaSyntaxError: the text is no Jinja, nested too deeply, or too long to be a prompt.
@@ -89,32 +97,33 @@ def read_template(source: SourceFile, syntax: TemplateSyntax = DEFAULT_SYNTAX) -
         parser = PlacingParser(environment, source.text)
         tree = parser.parse()
         segments = tuple(tile(parser.stream.lexed, len(source.text)))
-        return Template(source.path, segments, *_expressions(tree))
+        builder = TemplateBuilder(place or _same, first)
+        lower_template(tree, builder, segments, len(source.text))
     except TemplateSyntaxError as error:
         raise JinjaSyntaxError(error.message or "invalid syntax", _offset(source, error)) from error
     except UnplacedTokenError as error:
         raise JinjaSyntaxError(str(error)) from error
     except RecursionError as error:
         raise JinjaSyntaxError("nested too deeply to be parsed") from error
+    scopes = tuple([scope for scope in builder.scopes if scope is not None])
+    return Template(
+        source.path,
+        segments,
+        scopes,
+        tuple(builder.variables.values()),
+        tuple(builder.outputs),
+        tuple(builder.references),
+    )
+
+
+def _same(start: int, end: int) -> Range:
+    return start, end
 
 
 @lru_cache(maxsize=32)
 def _environment(syntax: TemplateSyntax) -> PlacingEnvironment:
     options: dict[str, Any] = {name: getattr(syntax, name) for name in TemplateSyntax.__slots__}
     return PlacingEnvironment(extensions=_EXTENSIONS, autoescape=False, **options)
-
-
-def _expressions(tree: nodes.Template) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
-    """What is printed and what names other templates, in one walk."""
-    outputs: list[Expression] = []
-    references: list[Expression] = []
-    found: Iterable[Any] = tree.find_all((nodes.Output, *_REFERENCES))
-    for node in found:
-        if isinstance(node, nodes.Output):
-            outputs += [lower(printed) for printed in node.nodes if not isinstance(printed, nodes.TemplateData)]
-        else:
-            references.append(lower(node.template))
-    return tuple(outputs), tuple(references)
 
 
 def _offset(source: SourceFile, error: TemplateSyntaxError) -> int | None:
