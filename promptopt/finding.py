@@ -92,12 +92,13 @@ class Remedy:
 class Finding:
     """One report. `code` and `name` are the rule's, `prompt` names the prompt it concerns, `subject`
     is the normalised text of the place (it keeps the fingerprint steady when lines move). `group` is
-    a key of the cause: of all findings about one prompt and group only one is reported."""
+    a key of the cause: of all findings about one prompt and group only one is reported. `wording` is the
+    message or what turns into it: tokens are counted only for findings that are shown."""
 
     code: str
     name: str
     severity: Severity
-    message: str
+    wording: object
     location: Location
     prompt: str | None = None
     subject: str = ""
@@ -106,6 +107,11 @@ class Finding:
     fixes: tuple[Fix, ...] = ()
     group: str = ""
     fingerprint: str = field(default="", compare=False)
+
+    @property
+    def message(self) -> str:
+        """What is wrong, why it matters, what to do."""
+        return str(self.wording)
 
 
 def fingerprinted(findings: list[Finding]) -> list[Finding]:

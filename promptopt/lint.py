@@ -18,7 +18,7 @@ from promptopt.errors import InternalError
 from promptopt.finding import Finding, Severity, fingerprinted
 from promptopt.project import LinkOptions, link
 from promptopt.project.collect import collect, garbage_collection_paused
-from promptopt.prompt import Call, Prompt
+from promptopt.prompt import Call, Parameter, Prompt
 from promptopt.readers.facts import Module, Scope
 from promptopt.readers.python import PythonSyntaxError, read_module
 from promptopt.rule import AnyRule, Fault, RuleContext, check_selector, configure, load_rules, matches, select_rules
@@ -255,8 +255,8 @@ def _per_place(findings: Iterable[Finding]) -> list[Finding]:
     return list(kept.values())
 
 
-def _weight(finding: Finding) -> tuple[int, str, str]:
-    return -finding.severity, finding.prompt or "", finding.message
+def _weight(finding: Finding) -> tuple[int, str]:
+    return -finding.severity, finding.prompt or ""
 
 
 class _Suppressions:
@@ -414,7 +414,18 @@ def _linked(project: Project, modules: Mapping[str, Module], config: Config, opt
     if config.sinks:
         sdks = build_catalogue([*sdks.sdks, declared_sinks(config.sinks, modules)])
     found = link(modules, project.sources, sdks, sources, options)
-    return replace(project, prompts=found.prompts, calls=found.calls, bounds_hit=found.bounds_hit)
+    if not config.model and not config.encoding:
+        return replace(project, prompts=found.prompts, calls=found.calls, bounds_hit=found.bounds_hit)
+    prompts = tuple(replace(prompt, call=_assuming(prompt.call, config)) for prompt in found.prompts)
+    calls = tuple(_assuming(call, config) for call in found.calls)
+    return replace(project, prompts=prompts, calls=calls, bounds_hit=found.bounds_hit)
+
+
+def _assuming(call: Call, config: Config) -> Call:
+    """The call with the configured model where its own is not known, and with the configured encoding."""
+    known = call.model is not None and isinstance(call.model.value, str)
+    model = call.model if known or not config.model else Parameter(config.model)
+    return replace(call, model=model, encoding=config.encoding)
 
 
 def declared_sources(entries: Iterable[SourceFunction], modules: Mapping[str, Module]) -> list[SourceFunction]:

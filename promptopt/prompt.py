@@ -1,12 +1,13 @@
 """What the whole house talks about: prompts, calls, and how often their parts change.
 
 Readers and the linker build these values, rules look only at them. All are frozen, hold no syntax
-tree and can be serialised. Token figures are estimates from characters (`estimate_tokens`).
+tree and can be serialised. Token figures are estimates from characters (`estimate_tokens`) unless a function
+that counts is given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from types import MappingProxyType
@@ -21,6 +22,10 @@ CHARACTERS_PER_TOKEN: Final = 4
 def estimate_tokens(characters: int) -> int:
     """Tokens that `characters` characters of prose amount to, rounded up."""
     return -(-characters // CHARACTERS_PER_TOKEN)
+
+
+def _estimate(texts: Iterable[str]) -> int:
+    return estimate_tokens(sum(map(len, texts)))
 
 
 class Volatility(IntEnum):
@@ -233,7 +238,7 @@ class CallContext:
 class Call:
     """One request site. `params` is keyed by the SDK file's canonical names (`max_tokens`, `stream`,
     `cache_key`, ...); a name that is missing was not passed, `unresolved` says that a `**mapping`
-    may have passed anything."""
+    may have passed anything. `encoding` is what its text is counted with where configuration says so."""
 
     sdk: str
     endpoint: str
@@ -245,6 +250,7 @@ class Call:
     unresolved: bool = False
     context: CallContext = CallContext()
     explicit_markers: bool = False
+    encoding: str | None = None
 
     def parameter(self, name: str) -> Parameter:
         """The parameter, or one whose value is `UNSET` or `UNKNOWN`."""
@@ -272,27 +278,30 @@ class Prompt:
         """The messages that instruct: system and developer."""
         return tuple(m for m in self.messages if isinstance(m, Message) and m.role in ("system", "developer"))
 
-    def stable_prefix(self, below: Volatility = Volatility.USER) -> tuple[int, int]:
-        """Estimated tokens of the beginning that stays the same, as (proved, possible).
+    def stable_prefix(
+        self, below: Volatility = Volatility.USER, count: Callable[[Iterable[str]], int] = _estimate
+    ) -> tuple[int, int]:
+        """Tokens of the beginning that stays the same, as (proved, possible); `count` gives those of texts.
 
         Counting stops at the first part that changes at least as often as `below`; `possible` goes on
         through parts that are unknown, counting their own length as nothing.
         """
-        proved = possible = 0
+        proved: list[str] = []
+        possible: list[str] = []
         certain = True
         for part in self.flatten():
             if isinstance(part, Text):
-                possible += len(part.value)
-                proved += len(part.value) if certain else 0
+                possible.append(part.value)
+                proved += [part.value] if certain else []
                 continue
             if isinstance(part, History) or (isinstance(part, Interpolation) and part.volatility.at_least(below)):
                 break
             certain = certain and isinstance(part, Interpolation) and part.volatility is not Volatility.UNKNOWN
-        return estimate_tokens(proved), estimate_tokens(possible)
+        return count(proved), count(possible)
 
-    def constant_tokens(self) -> int:
-        """Estimated tokens of all constant text that is certain to be sent."""
-        return estimate_tokens(sum(len(p.value) for p in self.flatten() if isinstance(p, Text)))
+    def constant_tokens(self, count: Callable[[Iterable[str]], int] = _estimate) -> int:
+        """Tokens of all constant text; `count` gives those of texts."""
+        return count(part.value for part in self.flatten() if isinstance(part, Text))
 
     def flatten(self) -> Iterator[Text | Interpolation | History | Media]:
         """All parts in cache order.

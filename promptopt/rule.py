@@ -90,7 +90,7 @@ class Rule(Generic[SubjectT]):
 
     def finding(
         self,
-        message: str,
+        message: object,
         location: Location,
         *,
         severity: Severity | None = None,
@@ -100,7 +100,7 @@ class Rule(Generic[SubjectT]):
         remedies: Iterable[Remedy] = (),
         group: str = "",
     ) -> Finding:
-        """A finding of this rule; fields as in `Finding`.
+        """A finding of this rule; fields as in `Finding`, `message` being its wording.
 
         `severity` is given for milder variants only: the rule's own one is replaced by the
         configured level.

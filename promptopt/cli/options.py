@@ -20,7 +20,7 @@ CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
 def project_options(command: CommandT) -> CommandT:
-    """PATHS, `--config`, `--isolated`, `--force-exclude`, `--stdin-filename`, `--color`, `-q` and `-v`."""
+    """PATHS, `--config`, `--isolated`, `--model`, `--force-exclude`, `--stdin-filename`, `--color`, `-q` and `-v`."""
     options: Sequence[Callable[[CommandT], CommandT]] = (
         click.argument("paths", nargs=-1, type=click.Path(path_type=Path)),
         click.option(
@@ -30,6 +30,7 @@ def project_options(command: CommandT) -> CommandT:
             help="Configuration to read instead of the nearest one.",
         ),
         click.option("--isolated", is_flag=True, help="Ignore configuration; read only what PATHS have in common."),
+        click.option("--model", help="The model to assume where a call's own is not known."),
         click.option("--force-exclude", is_flag=True, help="Leave out excluded files even where PATHS name them."),
         click.option(
             "--stdin-filename", type=click.Path(path_type=Path), help="What the text on stdin (PATH `-`) is called."
@@ -62,14 +63,20 @@ def configuration(paths: Sequence[Path], options: Mapping[str, Any]) -> Config:
     Raises:
         UsageError: options that contradict each other.
         ConfigError: see `load_config`.
+        TokenError: an unknown `--model`.
     """
     if options["isolated"] and options["config_file"]:
         raise UsageError("--isolated ignores configuration: leave out --config")
     config = load_config(paths, file=options["config_file"], isolated=options["isolated"])
     if options.get("select"):
         config = replace(config, select=options["select"], extend_select=(), ignore=())
+    if options["model"]:
+        from promptopt.tokens import token_counter  # noqa: PLC0415 (not needed without the option)
+
+        token_counter(options["model"])
     return replace(
         config,
+        model=options["model"] or config.model,
         extend_select=(*config.extend_select, *options.get("extend_select", ())),
         ignore=(*config.ignore, *options.get("ignore", ())),
         preview=config.preview or options.get("preview", False),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def command(**options: Any) -> int:
     """Draw the prompts of PATHS (default: the current folder) in the order of the cache.
 
-    Sizes are tokens estimated from characters.
+    Sizes are tokens of constant text; "about" where the model's tokenizer is not known.
     """
     paths, stdin = given_paths(options["paths"], options["stdin_filename"])
     config = configuration(paths, options)

@@ -14,11 +14,11 @@ from promptopt.prompt import (
     Message,
     Prompt,
     Text,
-    estimate_tokens,
     flatten,
 )
 from promptopt.report.style import Style
 from promptopt.source import Location
+from promptopt.tokens import Size, measure
 
 _BAR_WIDTH: Final = 28
 
@@ -47,21 +47,22 @@ def glyphs(style: Style) -> Glyphs:
 def prefix_line(prompt: Prompt, finding: Finding, style: Style) -> str | None:
     """`▏4 tokens ┃ ░░░░ 1,846 recomputed`; None where the finding's place is not in the prompt's text."""
     sizes = split_at(prompt, finding.location)
-    if sizes is None or not sum(sizes):
+    if sizes is None or not sum(size.tokens for size in sizes):
         return None
     before, behind = sizes
     draw = glyphs(style)
-    kept = round(_BAR_WIDTH * before / (before + behind))
-    left = f"{draw.stable * kept} {before:,} tokens" if kept else f"{before:,} tokens"
+    kept = round(_BAR_WIDTH * before.tokens / (before.tokens + behind.tokens))
+    left = f"{draw.stable * kept} {before} tokens" if kept else f"{before} tokens"
     bar = draw.behind * (_BAR_WIDTH - kept)
-    return f"{draw.edge}{left} {draw.cut} {bar} {behind:,} recomputed".replace("  ", " ")
+    return f"{draw.edge}{left} {draw.cut} {bar} {behind} recomputed".replace("  ", " ")
 
 
-def split_at(prompt: Prompt, place: Location) -> tuple[int, int] | None:
-    """Estimated tokens of constant text ahead of `place` and behind it, up to the conversation, without
+def split_at(prompt: Prompt, place: Location) -> tuple[Size, Size] | None:
+    """Tokens of constant text ahead of `place` and behind it, up to the conversation, without
     the newest user message unless `place` is in it; None where no part of the prompt stands there."""
     newest = max((i for i, m in enumerate(prompt.messages) if isinstance(m, Message) and m.role == "user"), default=-1)
-    before = behind = 0
+    before: list[str] = []
+    behind: list[str] = []
     found = False
     own = None
     for index, part in _indexed(prompt):
@@ -72,10 +73,10 @@ def split_at(prompt: Prompt, place: Location) -> tuple[int, int] | None:
         if isinstance(part, Interpolation) and part.location == place:
             found, own = True, index
         elif isinstance(part, Text) and not found:
-            before += len(part.value)
+            before.append(part.value)
         elif isinstance(part, Text) and (index != newest or own == newest):
-            behind += len(part.value)
-    return (estimate_tokens(before), estimate_tokens(behind)) if found else None
+            behind.append(part.value)
+    return (measure(before, prompt.call), measure(behind, prompt.call)) if found else None
 
 
 def _indexed(prompt: Prompt) -> Iterator[tuple[int, Text | Interpolation | Media | History]]:

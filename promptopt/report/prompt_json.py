@@ -26,13 +26,13 @@ from promptopt.prompt import (
     ToolList,
 )
 from promptopt.report.json_array import place
-from promptopt.report.prompt_text import breaking_part
+from promptopt.report.prompt_text import breaking_part, prompt_sizes
 from promptopt.report.style import Style
 from promptopt.source import Location
 
 
 def prompts_as_json(prompts: Iterable[Prompt], report: Report, style: Style) -> str:
-    """An array of prompts by name; token figures are estimates from characters."""
+    """An array of prompts by name; tokens are counted with `encoding`, `estimate` where it is not the model's own."""
     writer = _Writer(report, style)
     return json.dumps([writer.prompt(p) for p in sorted(prompts, key=lambda p: p.name)], indent=2) + "\n"
 
@@ -45,14 +45,16 @@ class _Writer:
         self._style = style
 
     def prompt(self, prompt: Prompt) -> dict[str, Any]:
-        proved, possible = prompt.stable_prefix()
+        sizes = prompt_sizes(prompt)
         broken = breaking_part(prompt)
         return {
             "name": prompt.name,
             **place(prompt.location, self._report, self._style),
             "call": self._call(prompt.call),
-            "tokens": prompt.constant_tokens(),
-            "stable_prefix": {"proved": proved, "possible": possible},
+            "tokens": sizes.total,
+            "stable_prefix": {"proved": sizes.proved, "possible": sizes.possible},
+            "encoding": sizes.encoding,
+            "estimate": not sizes.exact,
             "breaks_at": self._history(broken)
             if isinstance(broken, History)
             else self._part(broken)

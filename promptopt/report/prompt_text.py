@@ -10,18 +10,18 @@ from typing import TypeAlias
 from promptopt.lint import Report
 from promptopt.prompt import (
     Absent,
+    Call,
     History,
     Interpolation,
     Media,
-    Message,
     Prompt,
     Text,
     Volatility,
-    estimate_tokens,
     flatten,
 )
 from promptopt.report.bar import glyphs
 from promptopt.report.style import Paint, Style, counted, printable
+from promptopt.tokens import encoding_of, measure
 
 FlatPart: TypeAlias = Text | Interpolation | Media | History
 
@@ -35,32 +35,57 @@ _LONGEST_NAME = 40
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one message, the tools or a conversation puts into the prompt."""
+    """What one message, the tools or a conversation puts into the prompt; `tokens` are those of each part's
+    constant text."""
 
     role: str
     parts: tuple[FlatPart, ...]
+    tokens: tuple[int, ...]
 
-    @property
-    def tokens(self) -> int:
-        """Estimated tokens of its constant text."""
-        return estimate_tokens(sum(len(part.value) for part in self.parts if isinstance(part, Text)))
+    @classmethod
+    def of(cls, role: str, parts: Iterable[FlatPart], call: Call) -> Row:
+        """The row, counted as the request's model counts."""
+        given = tuple(parts)
+        return cls(role, given, tuple(measure(_constant(part), call).tokens for part in given))
+
+
+def _constant(part: FlatPart) -> tuple[str, ...]:
+    return (part.value,) if isinstance(part, Text) else ()
 
 
 def rows(prompt: Prompt) -> tuple[Row, ...]:
     """The prompt's rows in cache order."""
     found: list[Row] = []
     if prompt.tools:
-        found.append(Row("tools", tuple(part for tool in prompt.tools.tools for part in flatten(tool.parts))))
+        tools = (part for tool in prompt.tools.tools for part in flatten(tool.parts))
+        found.append(Row.of("tools", tools, prompt.call))
     for message in prompt.messages:
         if isinstance(message, History):
-            found.append(Row("history", (message,)))
+            found.append(Row.of("history", (message,), prompt.call))
         else:
-            found.append(_message_row(message))
+            parts = (part for block in message.blocks for part in flatten(block.parts))
+            found.append(Row.of(message.role, parts, prompt.call))
     return tuple(found)
 
 
-def _message_row(message: Message) -> Row:
-    return Row(message.role, tuple(part for block in message.blocks for part in flatten(block.parts)))
+@dataclass(frozen=True, slots=True)
+class PromptSizes:
+    """Tokens of a prompt's constant text and of its stable prefix (proved, possible), as its model counts; `exact`
+    where that is known and its tokenizer public."""
+
+    total: int
+    proved: int
+    possible: int
+    encoding: str
+    exact: bool
+
+
+def prompt_sizes(prompt: Prompt) -> PromptSizes:
+    """The figures that head a prompt."""
+    encoding, exact = encoding_of(prompt.call)
+    proved, possible = prompt.stable_prefix(count=lambda texts: measure(texts, prompt.call).tokens)
+    total = prompt.constant_tokens(lambda texts: measure(texts, prompt.call).tokens)
+    return PromptSizes(total, proved, possible, encoding, exact)
 
 
 def breaking_part(prompt: Prompt) -> Interpolation | History | None:
@@ -103,11 +128,13 @@ def _head(prompt: Prompt, style: Style) -> str:
     paint = Paint.of(style)
     call = prompt.call
     model = call.model.value if call.model and not isinstance(call.model.value, Absent) else None
-    total, (proved, possible) = prompt.constant_tokens(), prompt.stable_prefix()
+    sizes = prompt_sizes(prompt)
+    total, proved, possible = sizes.total, sizes.proved, sizes.possible
     prefix = f"{proved:,}" if proved == possible else f"{proved:,} to {possible:,}"
     share = f" ({100 * proved / total:.0f}%)" if total else ""
     dot = " · " if style.unicode else " - "
-    facts = [f"{call.sdk} {call.endpoint}", str(model or "model unknown"), f"{total:,} tokens"]
+    about = "" if sizes.exact else "about "
+    facts = [f"{call.sdk} {call.endpoint}", str(model or "model unknown"), f"{about}{total:,} tokens"]
     line = f"{paint.bold(printable(prompt.name))}  {printable(dot.join((*facts, f'stable prefix {prefix}{share}')))}"
     return f"{line}{_break(breaking_part(prompt), style)}"
 
@@ -127,15 +154,15 @@ def _break(part: Interpolation | History | None, style: Style) -> str:
 def _bars(drawn: Sequence[Row], broken: FlatPart | None, style: Style) -> Iterator[tuple[list[str], str]]:
     """For each row its blocks, one string per part and one for the break, and its notes."""
     draw = glyphs(style)
-    largest = max((row.tokens for row in drawn), default=0) or 1
+    largest = max((sum(row.tokens) for row in drawn), default=0) or 1
     behind = False
     for row in drawn:
         bar: list[str] = []
-        for part in row.parts:
+        for part, tokens in zip(row.parts, row.tokens, strict=True):
             if part is broken and not behind:
                 behind = True
                 bar.append(draw.edge)
-            bar.append(_cells(part, largest, draw.behind if behind else draw.stable, style))
+            bar.append(_cells(part, tokens / largest, draw.behind if behind else draw.stable, style))
         yield list(_cut(bar, style.ellipsis)), printable(" ".join(_notes(row.parts)))
 
 
@@ -154,13 +181,14 @@ def _size(row: Row) -> str:
     """Tokens of its constant text, `+` where values come on top; `?` for a conversation."""
     if any(isinstance(part, History) for part in row.parts):
         return "?"
-    return f"{row.tokens:,}" + ("+" if any(not isinstance(part, Text) for part in row.parts) else "")
+    return f"{sum(row.tokens):,}" + ("+" if any(not isinstance(part, Text) for part in row.parts) else "")
 
 
-def _cells(part: FlatPart, largest: int, constant: str, style: Style) -> str:
+def _cells(part: FlatPart, share: float, constant: str, style: Style) -> str:
+    """One part; `share` is its text's part of the longest row."""
     draw = glyphs(style)
     if isinstance(part, Text):
-        return constant * max(1, round(_BAR * estimate_tokens(len(part.value)) / largest)) if part.value else ""
+        return constant * max(1, round(_BAR * share)) if part.value else ""
     if isinstance(part, History):
         return draw.session * (_BAR // 4)
     if isinstance(part, Media) or part.volatility is Volatility.UNKNOWN:

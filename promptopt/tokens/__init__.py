@@ -14,19 +14,27 @@ from promptopt.tokens.models import (
     find_model,
     known_models,
 )
+from promptopt.tokens.sizes import Figure, Sentence, Size, encoding_of, measure, model_of, reaches
 
 __all__ = [
+    "Figure",
     "Framing",
     "Model",
     "Prices",
+    "Sentence",
+    "Size",
     "TokenCounter",
     "breakpoint_limit",
     "caches_from_first_block",
     "count_messages",
     "count_tokens",
     "count_tools",
+    "encoding_of",
     "find_model",
     "known_models",
+    "measure",
+    "model_of",
     "most_tokens",
+    "reaches",
     "token_counter",
 ]

@@ -11,11 +11,11 @@ from promptopt.prompt import Block, Choice, Interpolation, Media, Message, Promp
 from promptopt.report import Style, prompts_as_json, prompts_as_text
 
 EXPECTED = """\
-app/support.py::answer  openai chat · gpt-5 · 1,565 tokens · stable prefix 14 (1%)   breaks at datetime.now()
-  tools    █                                                                        13
-  system   █▏▓▓░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ datetime.now()  1,552+
+app/support.py::answer  openai chat · gpt-5 · 1,228 tokens · stable prefix 24 (2%)   breaks at datetime.now()
+  tools    █                                                                        21
+  system   █▏▓▓░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ datetime.now()  1,204+
   history  ▒▒▒▒▒▒▒▒▒▒▒▒ grows, not bounded                                           ?
-  user     ░▓▓ question                                                             1+
+  user     ░▓▓ question                                                             3+
 
   █ stable   ░ constant but behind the break   ▒ day, user or session   ▓ request   ? unknown   ▏ where it breaks
 1 prompt of 1 call in 2 files.
@@ -54,7 +54,8 @@ def test_json_has_every_part(report: Report, prompt: Prompt, root: Path) -> None
     (entry,) = json.loads(prompts_as_json([full], report, Style(folder=root)))
     assert entry["name"] == "app/support.py::answer"
     assert entry["call"]["model"] == "gpt-5"
-    assert entry["stable_prefix"] == {"proved": 14, "possible": 14}
+    assert entry["stable_prefix"] == {"proved": 24, "possible": 24}
+    assert (entry["tokens"], entry["encoding"], entry["estimate"]) == (1230, "o200k_base", False)
     assert entry["breaks_at"]["causes"][0]["kind"] == "time-of-day"
     assert entry["breaks_at"]["causes"][0]["chain"][0]["location"] == {"row": 7, "column": 19}
     assert [message["role"] for message in entry["messages"]] == ["system", "history", "user", "user"]

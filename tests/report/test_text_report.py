@@ -16,7 +16,7 @@ from promptopt.source import Location, SourceFile, Span
 
 EXPECTED = """\
 app/support.py:7:19 PO101 volatile-prefix  [warning]
-  datetime.now() changes on every call and stands ahead of 1,550 constant tokens: none of them is
+  datetime.now() changes on every call and stands ahead of 1,201 constant tokens: none of them is
   cached.
 
     7 |     header = f"Now: {datetime.now():%H:%M:%S}"
@@ -26,7 +26,7 @@ app/support.py:7:19 PO101 volatile-prefix  [warning]
     9 |     return client.chat.completions.create(model="gpt-5", messages=[{"role": "system", "cont…
       |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ sent by this call
 
-  prefix  ▏14 tokens ┃ ░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 1,550 recomputed
+  prefix  ▏█ 24 tokens ┃ ░░░░░░░░░░░░░░░░░░░░░░░░░░░ 1,201 recomputed
   fix     move it to the end of the newest user message
 
 Found 1 warning in 1 of 2 files (1 prompt, 1 call). 1 hint hidden (--min-severity info).
@@ -51,7 +51,7 @@ def test_ascii(report: Report, root: Path) -> None:
     """Where the output cannot print drawing characters, none is used."""
     style = Style(folder=root, unicode=False)
     assert as_text(report, style).isascii()
-    assert "  prefix  |14 tokens | ............................ 1,550 recomputed" in as_text(report, style)
+    assert "  prefix  |# 24 tokens | ........................... 1,201 recomputed" in as_text(report, style)
 
 
 def test_color_only_adds(report: Report, root: Path) -> None:

@@ -54,8 +54,8 @@ def at(offset: int, path: str = "app.py") -> Location:
 
 
 def text(tokens: int) -> Text:
-    """Constant text of so many estimated tokens."""
-    return Text("abc " * tokens)
+    """Constant text of so many tokens, estimated or counted."""
+    return Text(" abc" * tokens)
 
 
 def value(

@@ -118,8 +118,3 @@ def further(changes: Iterable[Change], place: Location) -> Iterator[Related]:
             told.add(location)
             label = other.cause.label if other.cause else named(other.interpolation.expression)
             yield Related(f"{label} also stands here and changes {HOW_OFTEN[other.level]}", location)
-
-
-def count(tokens: int) -> str:
-    """`about 1,840 tokens` without the noun."""
-    return f"about {tokens:,}"

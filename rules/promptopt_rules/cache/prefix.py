@@ -28,8 +28,7 @@ from promptopt.prompt import (
     text_length,
 )
 from promptopt.source import Location
-from promptopt.tokens import caches_from_first_block
-from promptopt_rules.size.measure import model_of
+from promptopt.tokens import Figure, caches_from_first_block, model_of, reaches
 
 TOOLS: Final = "tools"
 """Role of the stretches that hold tool definitions."""
@@ -43,6 +42,24 @@ UNSIZED: Final = frozenset({Volatility.CONSTANT, Volatility.DEPLOYMENT, Volatili
 
 FOLDER_ORDER: Final = "directory-order"
 """So may what is read from the files of a folder: only the order of that changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Constant text behind a place: its first piece, and the rest of it. `characters` is the length of all."""
+
+    text: str
+    rest: Tail | None
+    characters: int
+
+    @classmethod
+    def of(cls, text: str, rest: Tail | None) -> Tail:
+        """The text, and behind it the rest."""
+        return cls(text, rest, len(text) + _length(rest))
+
+
+def _length(tail: Tail | None) -> int:
+    return tail.characters if tail else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +77,11 @@ class Stretch:
         """Constant text, the longest alternative of each choice."""
         return text_length(tuple(flatten(self.parts)))
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The same, piece by piece."""
+        return tuple(text.value for text in constant_texts(self.parts))
+
 
 Item: TypeAlias = Stretch | History
 
@@ -68,8 +90,8 @@ Item: TypeAlias = Stretch | History
 class Break:
     """A value that may end the cached beginning.
 
-    `position` is its stretch's index in `Layout.items`. `characters` of constant text stand behind it
-    up to the conversation or the newest user message, `within` of them in its own stretch.
+    `position` is its stretch's index in `Layout.items`. `behind` is the constant text behind it
+    up to the conversation or the newest user message; `within` characters of it stand in its own stretch.
     `conversations` are the known histories behind it that are read again because of it. `doubtful` says that it
     stands in a lone user message behind a value of which nothing is known: that may change as well.
     """
@@ -77,15 +99,31 @@ class Break:
     interpolation: Interpolation
     role: str
     position: int
-    characters: int
+    behind: Tail | None
     within: int
     conversations: tuple[History, ...] = ()
     doubtful: bool = False
 
     @property
+    def characters(self) -> int:
+        """Length of the constant text behind it."""
+        return _length(self.behind)
+
+    @property
     def tokens(self) -> int:
         """Estimated tokens of the constant text behind it."""
         return estimate_tokens(self.characters)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The constant text behind it, piece by piece."""
+        return tuple(_texts(self.behind))
+
+
+def _texts(tail: Tail | None) -> Iterator[str]:
+    while tail:
+        yield tail.text
+        tail = tail.rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +156,9 @@ class Layout:
         item = self.items[position]
         return isinstance(item, Stretch) and item.message == newest_user_message(self.items)
 
-    def constant_tokens(self) -> int:
-        """Estimated tokens of all constant text that is certain to be sent."""
-        return estimate_tokens(sum(stretch.characters for _, stretch in self.stretches() if stretch.certain))
+    def texts(self) -> tuple[str, ...]:
+        """All constant text that is certain to be sent, piece by piece."""
+        return tuple(text for _, stretch in self.stretches() if stretch.certain for text in stretch.texts)
 
 
 def layout(prompt: Prompt, prompt_size: int) -> Layout:
@@ -174,35 +212,36 @@ def _breaks(items: tuple[Item, ...], prompt_size: int) -> list[Break]:
     """Breaks in cache order, found from the end backwards."""
     found: list[Break] = []
     conversations: tuple[History, ...] = ()
-    behind = 0
+    behind: Tail | None = None
     newest = newest_user_message(items)
     user_is_prompt = not has_system_text(items) and is_whole(items)
     for first, message in reversed(list(_messages(items))):
         if isinstance(message, History):
             if message.known:
-                found, conversations, behind = [], (message, *conversations), 0
+                found, conversations, behind = [], (message, *conversations), None
             continue
         least = prompt_size if message[0].message == newest else 0
         if least and not user_is_prompt:
             continue
-        inner, length = _breaks_in(message, first)
+        ahead = _length(behind)
+        inner, opened = _breaks_in(message, first, behind)
         clear = _clear_until(message) if least else -1
         found += [
-            Break(part, message[0].role, position, behind + after, within, _reread(conversations, part), after < clear)
+            Break(part, message[0].role, position, after, within, _reread(conversations, part), _length(after) < clear)
             for part, position, after, within in inner
-            if estimate_tokens(after) >= least
+            if estimate_tokens(_length(after) - ahead) >= least
         ]
-        if message[0].certain and estimate_tokens(length) >= least:
-            behind += length
+        if message[0].certain and estimate_tokens(_length(opened) - ahead) >= least:
+            behind = opened
     return found[::-1]
 
 
 def _clear_until(message: tuple[Stretch, ...]) -> int:
     """Constant characters behind the first value inside the text of which nothing is known, -1 without one. What
     opens the message is taken for instructions."""
-    inner, length = _breaks_in(message, 0)
-    unknown = (after for part, _, after, _ in inner if part.volatility is Volatility.UNKNOWN)
-    return max((after for after in unknown if after < length), default=-1)
+    inner, opened = _breaks_in(message, 0, None)
+    unknown = (_length(after) for part, _, after, _ in inner if part.volatility is Volatility.UNKNOWN)
+    return max((after for after in unknown if after < _length(opened)), default=-1)
 
 
 def _reread(conversations: tuple[History, ...], part: Interpolation) -> tuple[History, ...]:
@@ -240,29 +279,30 @@ def _message_of(item: Item) -> int:
     return -2 - id(item) if isinstance(item, History) else item.message
 
 
-def _breaks_in(message: tuple[Stretch, ...], first: int) -> tuple[list[tuple[Interpolation, int, int, int]], int]:
-    """Interpolations of one message from the end backwards, each with its position and the constant
-    characters behind it in the message and in its own stretch; and the message's constant characters."""
-    found: list[tuple[Interpolation, int, int, int]] = []
-    behind = 0
+def _breaks_in(
+    message: tuple[Stretch, ...], first: int, behind: Tail | None
+) -> tuple[list[tuple[Interpolation, int, Tail | None, int]], Tail | None]:
+    """Interpolations of one message from the end backwards, each with its position, the constant text
+    behind it and how many characters of that are in its own stretch; and the message's text with what stands behind."""
+    found: list[tuple[Interpolation, int, Tail | None, int]] = []
     for offset in range(len(message) - 1, -1, -1):
-        inner, length = _interpolations(message[offset].parts, 0)
-        found += [(part, first + offset, behind + within, within) for part, within in inner]
-        behind += length
+        inner, opened = _interpolations(message[offset].parts, behind)
+        found += [(part, first + offset, tail, _length(tail) - _length(behind)) for part, tail in inner]
+        behind = opened
     return found, behind
 
 
-def _interpolations(parts: Parts, behind: int) -> tuple[list[tuple[Interpolation, int]], int]:
-    """Interpolations from the end backwards with the constant characters behind them, and `behind` plus
-    the characters of `parts`.
+def _interpolations(parts: Parts, behind: Tail | None) -> tuple[list[tuple[Interpolation, Tail | None]], Tail | None]:
+    """Interpolations from the end backwards with the constant text behind them, and the text of `parts` with
+    what stands behind.
 
     What stands behind a value in one alternative of a choice is the rest of that alternative, never
     another one.
     """
-    found: list[tuple[Interpolation, int]] = []
+    found: list[tuple[Interpolation, Tail | None]] = []
     for part in reversed(parts):
         if isinstance(part, Text):
-            behind += len(part.value)
+            behind = Tail.of(part.value, behind)
         elif isinstance(part, Interpolation):
             found.append((part, behind))
         elif isinstance(part, Repeat):
@@ -271,7 +311,7 @@ def _interpolations(parts: Parts, behind: int) -> tuple[list[tuple[Interpolation
         elif isinstance(part, Choice):
             opened = [_interpolations(alternative, behind) for alternative in reversed(part.alternatives)]
             found += [one for inner, _ in opened for one in inner]
-            behind = max((length for _, length in opened), default=behind)
+            behind = max((tail for _, tail in opened), key=_length, default=behind)
     return found, behind
 
 
@@ -291,7 +331,15 @@ def may_be_cached(prompt: Prompt, arranged: Layout, usual: int) -> bool:
     if any(isinstance(item, History) or (item.message != newest and is_unsized(item.parts)) for item in arranged.items):
         return True
     cut = sum(_cut_length(part) or 0 for _, one in arranged.stretches() for part in _values(one.parts))
-    return arranged.constant_tokens() + estimate_tokens(cut) >= minimum
+    return reaches(arranged.texts(), minimum - estimate_tokens(cut), prompt.call)
+
+
+def shares(found: Break, arranged: Layout, call: Call) -> tuple[Figure, Figure]:
+    """The tokens of the constant text behind a break, and of all that the prompt has."""
+    behind, whole = found.texts, arranged.texts()
+    if sum(map(len, behind)) > sum(map(len, whole)):
+        whole = behind
+    return Figure(behind, call), Figure(whole, call, marked=False)
 
 
 def _cache_minimum(call: Call, usual: int) -> int | None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 from typing import ClassVar, Final
 
 from promptopt.finding import Applicability, Finding, Remedy, Severity
 from promptopt.prompt import Block, History, Message, Part, Prompt, Repeat, Text, constant_texts, flatten
 from promptopt.rule import Rule, RuleContext
-from promptopt.tokens import most_tokens
-from promptopt_rules.size.measure import measure, model_of
+from promptopt.tokens import Figure, Sentence, model_of, reaches
 
 ESTIMATE_MARGIN: Final = 1.5
 """A count with another model's encoding is taken to be short by up to a third."""
-
-SHORTEST_TOKEN: Final = 2
-"""Bytes; text has more per token, so that a longer prefix is left alone without loading a tokenizer."""
 
 
 class PrefixBelowMinimum(Rule[Prompt]):
@@ -99,18 +96,18 @@ class PrefixBelowMinimum(Rule[Prompt]):
         marked = _marked_prefix(subject)
         if model is None or model.cache_minimum is None or marked is None:
             return
-        texts = [text.value for block in marked for text in constant_texts(block.parts)]
-        if sum(map(most_tokens, texts)) > model.cache_minimum * SHORTEST_TOKEN:
-            return
+        texts = tuple(text.value for block in marked for text in constant_texts(block.parts))
         margin = ESTIMATE_MARGIN if model.estimate else 1
-        size = measure(texts, subject.call)
-        if size.tokens * margin >= model.cache_minimum:
+        if reaches(texts, ceil(model.cache_minimum / margin), subject.call):
             return
         last = marked[-1].marker
         place = (last and last.location) or marked[-1].location or subject.call.location
         yield self.finding(
-            f"The prefix up to this cache marker has {size} tokens; {model.names[0]} caches none below "
-            f"{model.cache_minimum:,}: the marker is ignored.",
+            Sentence.of(
+                "The prefix up to this cache marker has ",
+                Figure(texts, subject.call),
+                f" tokens; {model.names[0]} caches none below {model.cache_minimum:,}: the marker is ignored.",
+            ),
             place,
             prompt=subject.name,
             remedies=[Remedy("longer-prefix", "move the marker behind more constant text, or leave it out")],

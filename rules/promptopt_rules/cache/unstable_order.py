@@ -9,8 +9,9 @@ from typing import ClassVar, Final
 from promptopt.finding import Applicability, Finding, Remedy, Severity
 from promptopt.prompt import Cause, Prompt, Volatility
 from promptopt.rule import Rule, RuleContext
-from promptopt_rules.cache.evidence import ORDER_KINDS, chain, change, count, describe, group
-from promptopt_rules.cache.prefix import INSTRUCTING, Break, Layout, layout, may_be_cached
+from promptopt.tokens import Figure, Sentence
+from promptopt_rules.cache.evidence import ORDER_KINDS, chain, change, describe, group
+from promptopt_rules.cache.prefix import INSTRUCTING, Break, Layout, layout, may_be_cached, shares
 
 MIN_TOKENS: Final = 32
 """Constant tokens that must stand behind an order outside the instructions for it to matter."""
@@ -112,7 +113,7 @@ class UnstableOrder(Rule[Prompt]):
 
     @dataclass(frozen=True, slots=True)
     class Options:
-        """Sizes, in tokens estimated from characters."""
+        """Sizes in tokens, as the request's model counts them."""
 
         min_static_tokens: int = field(
             default=256,
@@ -126,7 +127,7 @@ class UnstableOrder(Rule[Prompt]):
     def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
         """One finding for each cause."""
         arranged = layout(subject, context.options.min_static_tokens)
-        cacheable = may_be_cached(subject, arranged, context.options.min_cacheable_tokens)
+        usual = context.options.min_cacheable_tokens
         seen = set()
         for found, cause in _disordered(arranged):
             place = found.interpolation.location or subject.location
@@ -134,10 +135,11 @@ class UnstableOrder(Rule[Prompt]):
             if key in seen:
                 continue
             seen.add(key)
+            costs = cause.kind != "json-key-order" and may_be_cached(subject, arranged, usual)
             yield self.finding(
-                _message(found, cause, arranged, context),
+                _message(found, cause, shares(found, arranged, subject.call), context),
                 place,
-                severity=self.severity if cacheable and cause.kind != "json-key-order" else Severity.INFO,
+                severity=self.severity if costs else Severity.INFO,
                 prompt=subject.name,
                 subject=found.interpolation.expression,
                 related=chain(cause, place, subject.call),
@@ -180,16 +182,16 @@ def _is_followed(found: Break) -> bool:
     return bool(found.conversations) or found.tokens >= MIN_TOKENS
 
 
-def _message(found: Break, cause: Cause, arranged: Layout, context: RuleContext) -> str:
+def _message(found: Break, cause: Cause, shares: tuple[Figure, Figure], context: RuleContext) -> Sentence:
     what = describe(found.interpolation, cause, context)
     loss = _LOSS.get(cause.kind, "has no fixed order: it differs between processes and machines")
-    total = max(arranged.constant_tokens(), found.tokens)
-    behind = f"{count(found.tokens)} of the prompt's {total:,} constant tokens stand behind it"
+    behind, whole = shares
+    place: tuple[str | Figure, ...] = (behind, " of the prompt's ", whole, " constant tokens stand behind it")
     if found.conversations:
-        behind = f"{behind}, and the conversation" if found.tokens else "the conversation stands behind it"
+        place = (*place, ", and the conversation") if found.tokens else ("the conversation stands behind it",)
     elif not found.tokens:
-        behind = "the prompt is cached up to it only"
-    return f"{what} {loss}; {behind}. {_sentence(_remedy(cause).title)}."
+        place = ("the prompt is cached up to it only",)
+    return Sentence.of(f"{what} {loss}; ", *place, f". {_sentence(_remedy(cause).title)}.")
 
 
 def _sentence(text: str) -> str:

@@ -9,7 +9,8 @@ from typing import ClassVar
 from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
 from promptopt.prompt import CacheMarker, History, Prompt, Volatility, estimate_tokens
 from promptopt.rule import Rule, RuleContext
-from promptopt_rules.cache.evidence import HOW_OFTEN, Change, chain, change, count, describe, further, group
+from promptopt.tokens import Figure, Sentence
+from promptopt_rules.cache.evidence import HOW_OFTEN, Change, chain, change, describe, further, group
 from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, Stretch, is_unsized, layout, may_be_cached
 
 
@@ -117,7 +118,7 @@ class VolatileCacheBreakpoint(Rule[Prompt]):
 
     @dataclass(frozen=True, slots=True)
     class Options:
-        """Sizes, in tokens estimated from characters."""
+        """Sizes in tokens, as the request's model counts them."""
 
         min_static_tokens: int = field(
             default=64, metadata={"help": "constant tokens up to the marker from which it is reported"}
@@ -144,7 +145,7 @@ class VolatileCacheBreakpoint(Rule[Prompt]):
         place = worst.interpolation.location or subject.location
         marker = _marker_behind(worst, arranged)
         yield self.finding(
-            _message(worst, arranged, context),
+            _message(worst, subject, arranged, context),
             place,
             severity=self.severity if _costs(worst, subject, arranged, context.options) else Severity.INFO,
             prompt=subject.name,
@@ -214,11 +215,12 @@ def _marker_behind(found: Change, arranged: Layout) -> CacheMarker:
     return next(one.marker for at, one in arranged.stretches() if one.marker and at >= found.at.position)
 
 
-def _message(found: Change, arranged: Layout, context: RuleContext) -> str:
+def _message(found: Change, prompt: Prompt, arranged: Layout, context: RuleContext) -> Sentence:
     what = describe(found.interpolation, found.cause, context)
-    stored = sum(one.characters for at, one in arranged.stretches() if at <= arranged.marked)
-    return (
-        f"{what} changes {HOW_OFTEN[found.level]} and stands ahead of an explicit cache breakpoint: "
-        f"{count(estimate_tokens(stored))} constant tokens are stored again instead of read. "
-        f"{_ADVICE[0].upper()}{_ADVICE[1:]}."
+    stored = tuple(text for at, one in arranged.stretches() if at <= arranged.marked for text in one.texts)
+    return Sentence.of(
+        f"{what} changes {HOW_OFTEN[found.level]} and stands ahead of an explicit cache breakpoint: ",
+        Figure(stored, prompt.call),
+        " constant tokens are stored again instead of read. ",
+        f"{_ADVICE[0].upper()}{_ADVICE[1:]}.",
     )

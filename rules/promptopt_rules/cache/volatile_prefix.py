@@ -9,18 +9,18 @@ from typing import ClassVar, Final
 from promptopt.finding import Applicability, Finding, Remedy, Severity
 from promptopt.prompt import Prompt, Volatility
 from promptopt.rule import Rule, RuleContext
+from promptopt.tokens import Figure, Sentence, reaches
 from promptopt_rules.cache.evidence import (
     GROWING,
     HOW_OFTEN,
     Change,
     chain,
     change,
-    count,
     describe,
     further,
     group,
 )
-from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, layout, may_be_cached
+from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, layout, may_be_cached, shares
 
 
 class VolatilePrefix(Rule[Prompt]):
@@ -42,7 +42,7 @@ class VolatilePrefix(Rule[Prompt]):
     stands ahead, inside the text: it may change as well.
 
     One finding names the value that changes most often; other values that change ahead of the same text
-    are listed with it. Token figures are estimated from characters.
+    are listed with it. Tokens are counted as the request's model counts them, or said to be about that many.
 
     ## Why it is slow
 
@@ -164,7 +164,7 @@ class VolatilePrefix(Rule[Prompt]):
 
     @dataclass(frozen=True, slots=True)
     class Options:
-        """Sizes, in tokens estimated from characters."""
+        """Sizes in tokens, as the request's model counts them."""
 
         min_static_tokens: int = field(
             default=256, metadata={"help": "constant tokens behind the value from which it is a warning"}
@@ -182,12 +182,10 @@ class VolatilePrefix(Rule[Prompt]):
     def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
         """At most one finding per prompt: the change that matters most."""
         arranged = layout(subject, context.options.min_static_tokens)
-        cacheable = may_be_cached(subject, arranged, context.options.min_cacheable_tokens)
         graded = [
             (severity, found)
             for found in map(change, arranged.breaks)
-            if _is_open(arranged, found)
-            and (severity := _grade(found, context.options, cacheable=cacheable)) is not None
+            if _is_open(arranged, found) and (severity := _grade(found, subject, arranged, context.options)) is not None
         ]
         if not graded:
             return
@@ -195,7 +193,7 @@ class VolatilePrefix(Rule[Prompt]):
         others = [found for _, found in graded if found is not worst]
         place = worst.interpolation.location or subject.location
         yield self.finding(
-            _message(worst, arranged, context),
+            _message(worst, subject, arranged, context),
             place,
             severity=severity,
             prompt=subject.name,
@@ -211,19 +209,27 @@ def _is_open(arranged: Layout, found: Change) -> bool:
     return arranged.is_cached(found.at.position) and not arranged.is_marked(found.at.position)
 
 
-def _grade(found: Change, options: VolatilePrefix.Options, *, cacheable: bool) -> Severity | None:
+def _grade(found: Change, prompt: Prompt, arranged: Layout, options: VolatilePrefix.Options) -> Severity | None:
     """How much a change matters, None where nothing is lost."""
     level, tokens = found.level, found.at.tokens
     if not level.at_least(Volatility.PROCESS):
         return None
-    large = cacheable and tokens >= options.min_static_tokens
     if not level.at_least(Volatility.USER):
         reread = level is Volatility.DAY and found.at.conversations
-        return Severity.INFO if large or reread else None
-    if (large and not found.at.doubtful) or _changes_within_conversation(found):
+        return Severity.INFO if reread or _is_large(found, prompt, arranged, options) else None
+    if _changes_within_conversation(found):
+        cacheable = may_be_cached(prompt, arranged, options.min_cacheable_tokens)
+        return Severity.WARNING if cacheable else Severity.INFO
+    if not found.at.doubtful and _is_large(found, prompt, arranged, options):
         return Severity.WARNING
     least = options.min_hint_tokens_per_call if level is Volatility.CALL else options.min_hint_tokens
     return Severity.INFO if tokens >= least or (found.at.conversations and _is_state(found)) else None
+
+
+def _is_large(found: Change, prompt: Prompt, arranged: Layout, options: VolatilePrefix.Options) -> bool:
+    """Whether much stands behind the value, in a prompt that can be cached."""
+    enough = reaches(found.at.texts, options.min_static_tokens, prompt.call)
+    return enough and may_be_cached(prompt, arranged, options.min_cacheable_tokens)
 
 
 def _is_state(found: Change) -> bool:
@@ -253,24 +259,27 @@ _LOSS = {
 }
 
 
-def _message(found: Change, arranged: Layout, context: RuleContext) -> str:
+def _message(found: Change, prompt: Prompt, arranged: Layout, context: RuleContext) -> Sentence:
     what = describe(found.interpolation, found.cause, context)
-    loss = _loss(found, arranged, context.options)
     often = "whenever it grows" if found.cause and found.cause.kind in GROWING else HOW_OFTEN[found.level]
-    return f"{what} changes {often} and stands ahead of {loss}. {_advice(found, context.options)}."
+    loss = _loss(found, context.options)
+    figures: tuple[str | Figure, ...] = ()
+    if not _is_at_the_end(found, context.options):
+        behind, whole = shares(found.at, arranged, prompt.call)
+        figures = (behind, " of the prompt's ", whole, " constant tokens")
+    advice = _advice(found, context.options)
+    return Sentence.of(f"{what} changes {often} and stands ahead of ", *figures, f"{loss}. {advice}.")
 
 
-def _loss(found: Change, arranged: Layout, options: VolatilePrefix.Options) -> str:
-    total = max(arranged.constant_tokens(), found.at.tokens)
-    text = f"{count(found.at.tokens)} of the prompt's {total:,} constant tokens"
+def _loss(found: Change, options: VolatilePrefix.Options) -> str:
     lost = _LOSS[found.level]
     if _is_at_the_end(found, options) and found.level is Volatility.SESSION:
         return "the conversation: all of it is read again when it changes between turns"
     if _is_at_the_end(found, options):
         return f"the conversation: {lost.format(it='it')}"
     if found.at.conversations:
-        return f"{text} and of the conversation: {lost.format(it='it')}"
-    return f"{text}: {lost.format(it='them')}"
+        return f" and of the conversation: {lost.format(it='it')}"
+    return f": {lost.format(it='them')}"
 
 
 def _is_at_the_end(found: Change, options: VolatilePrefix.Options) -> bool:

@@ -9,7 +9,8 @@ from typing import ClassVar
 from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
 from promptopt.prompt import Prompt, constant_texts
 from promptopt.rule import Rule, RuleContext
-from promptopt_rules.size.measure import largest, size_above
+from promptopt.tokens import Figure, Sentence, reaches
+from promptopt_rules.size.places import largest
 
 
 class OversizedSystemPrompt(Rule[Prompt]):
@@ -89,15 +90,19 @@ class OversizedSystemPrompt(Rule[Prompt]):
         """At most one finding per prompt."""
         messages = [message for message in subject.system if message.certain]
         texts = [text for message in messages for block in message.blocks for text in constant_texts(block.parts)]
+        values = tuple(text.value for text in texts)
         limit = context.options.max_tokens
-        size = size_above((text.value for text in texts), limit, subject.call)
-        if size is None:
+        if not reaches(values, limit + 1, subject.call):
             return
         place = largest(texts) or messages[0].location or subject.location
         marked = any(block.marker for message in messages for block in message.blocks)
         yield self.finding(
-            f"The system prompt has {size} tokens of constant text, {size.tokens - limit:,} above {limit:,}: "
-            "every request that finds no cache reads them all before the first token.",
+            Sentence.of(
+                "The system prompt has ",
+                Figure(values, subject.call),
+                f" tokens of constant text, more than {limit:,}: every request that finds no cache reads them all ",
+                "before the first token.",
+            ),
             place,
             severity=Severity.INFO if marked else None,
             prompt=subject.name,
