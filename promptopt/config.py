@@ -12,7 +12,10 @@ Keys are written in kebab-case under `[tool.promptopt]`, or at the top of `promp
     encoding = "o200k_base"
     per-file-ignores = {"tests/**" = ["cache"]}
     severity = {unstable-order = "error"}
-    budgets = {"prompts/answer.j2" = 800}   # tokens
+
+    [tool.promptopt.budgets]                # by the name of a prompt, or a pattern
+    "app/chat.py::reply" = 800              # tokens
+    "prompts/" = {tokens = 2000, stable-prefix = 1500, growth = 10, samples = "tests/samples.json"}
 
     [tool.promptopt.rules.volatile-prefix]
     min-static-tokens = 512
@@ -31,10 +34,11 @@ Keys are written in kebab-case under `[tool.promptopt]`, or at the top of `promp
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -75,6 +79,21 @@ class SinkFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class Budget:
+    """What a prompt may be: at most `tokens`, of which at least `stable_prefix` stay the same at the beginning, and
+    at most `growth` percent longer than in the lock file. `samples` names a file of values for its variables."""
+
+    tokens: int | None = None
+    stable_prefix: int | None = None
+    growth: float | None = None
+    samples: str | None = None
+
+    def limits(self) -> dict[str, int | float | str | None]:
+        """The fields under the names that configuration gives them."""
+        return {one.name.replace("_", "-"): getattr(self, one.name) for one in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """What a run works with.
 
@@ -96,7 +115,7 @@ class Config:
     encoding: str | None = None
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     severity: Mapping[str, Severity] = field(default_factory=lambda: MappingProxyType({}))
-    budgets: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    budgets: Mapping[str, Budget] = field(default_factory=lambda: MappingProxyType({}))
     rules: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     sources: tuple[SourceFunction, ...] = ()
     sinks: tuple[SinkFunction, ...] = ()
@@ -330,6 +349,40 @@ def _sinks(value: object) -> tuple[SinkFunction, ...]:
     return tuple(SinkFunction(**entry) for entry in _tables(value, fields, ("function", "prompt")))
 
 
+def _percentage(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise _WrongValueError(" must be a percentage, at least 0")
+    return float(value)
+
+
+_LIMITS: Final[Mapping[str, Callable[[object], Any]]] = {
+    "tokens": _tokens,
+    "stable-prefix": _tokens,
+    "growth": _percentage,
+    "samples": _string,
+}
+
+
+def _budget(value: object) -> Budget:
+    if not isinstance(value, dict):
+        return Budget(_tokens(value))
+    for key in value:
+        if key not in _LIMITS:
+            raise _WrongValueError(f": unknown key {key!r}{suggestion(key, _LIMITS)}")
+    limits = {key: _each({key: item}, _LIMITS[key])[key] for key, item in value.items()}
+    if not limits.keys() - {"samples"}:
+        raise _WrongValueError(": no limit: give tokens, stable-prefix or growth")
+    return Budget(**{key.replace("-", "_"): limit for key, limit in limits.items()})
+
+
+def _budgets(value: object) -> dict[str, Budget]:
+    budgets: dict[str, Budget] = _each(value, _budget)
+    for key in budgets:
+        if "::" not in key:
+            _check_pattern(key)
+    return budgets
+
+
 _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "select": _strings,
     "extend-select": _strings,
@@ -342,7 +395,7 @@ _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "encoding": _string,
     "per-file-ignores": _ignores_by_pattern,
     "severity": lambda value: _each(value, _severity),
-    "budgets": lambda value: _each(value, _tokens),
+    "budgets": _budgets,
     "rules": lambda value: _each(value, _table),
     "sources": _sources,
     "sinks": _sinks,

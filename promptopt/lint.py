@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from promptopt.budgets import Budgets, Measured
 from promptopt.config import Config, SinkFunction, SourceFunction, absolute, load_config
 from promptopt.errors import InternalError
 from promptopt.finding import Finding, Severity, fingerprinted
@@ -124,21 +125,25 @@ class FileIgnores:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules of a run, ready to go: `configured` with their options, `known` all installed ones."""
+    """The rules of a run, ready to go: `configured` with their options, `known` all installed ones; `budgets` where
+    there are some and a rule asks for them."""
 
     configured: tuple[tuple[AnyRule, Any], ...]
     known: tuple[type[AnyRule], ...]
     file_ignores: FileIgnores
+    budgets: Budgets | None = None
 
 
 def prepare(config: Config, known: Sequence[type[AnyRule]]) -> RuleSet:
     """The rules that `config` selects from `known`.
 
     Raises:
-        ConfigError: configuration that names an unknown rule or option.
+        ConfigError: configuration that names an unknown rule or option; samples or a lock file that cannot be read.
     """
     rules = select_rules(known, config.select, config.extend_select, config.ignore, preview=config.preview)
-    return RuleSet(tuple(configure(rules, config, known)), tuple(known), FileIgnores.of(config, known))
+    budgeted = bool(config.budgets) and any(rule.subject is Measured for rule in rules)
+    configured = tuple(configure(rules, config, known))
+    return RuleSet(configured, tuple(known), FileIgnores.of(config, known), Budgets(config) if budgeted else None)
 
 
 def run_rules(project: Project, rules: RuleSet) -> Report:
@@ -150,7 +155,8 @@ def run_rules(project: Project, rules: RuleSet) -> Report:
     reported = frozenset((*project.files, *(fault.location.path for fault in project.faults)))
     calls = {prompt.name: prompt.call.location for prompt in project.prompts}
     found: list[Finding] = []
-    for subject in (*project.faults, *project.prompts, *project.calls):
+    budgeted = rules.budgets.measure(project.prompts) if rules.budgets else ()
+    for subject in (*project.faults, *project.prompts, *project.calls, *budgeted):
         found += _run(rules, subject, project.sources)
     comments = _Suppressions(project.sources, reported)
     asked = []

@@ -286,17 +286,7 @@ class Prompt:
         Counting stops at the first part that changes at least as often as `below`; `possible` goes on
         through parts that are unknown, counting their own length as nothing.
         """
-        proved: list[str] = []
-        possible: list[str] = []
-        certain = True
-        for part in self.flatten():
-            if isinstance(part, Text):
-                possible.append(part.value)
-                proved += [part.value] if certain else []
-                continue
-            if isinstance(part, History) or (isinstance(part, Interpolation) and part.volatility.at_least(below)):
-                break
-            certain = certain and isinstance(part, Interpolation) and part.volatility is not Volatility.UNKNOWN
+        proved, possible = stable_texts(self.flatten(), below)
         return count(proved), count(possible)
 
     def constant_tokens(self, count: Callable[[Iterable[str]], int] = _estimate) -> int:
@@ -317,6 +307,24 @@ class Prompt:
                 continue
             for block in message.blocks:
                 yield from flatten(block.parts)
+
+
+def stable_texts(
+    parts: Iterable[Text | Interpolation | History | Media], below: Volatility = Volatility.USER
+) -> tuple[list[str], list[str]]:
+    """The constant text of flat parts ahead of the first that changes, as (proved, possible); see `stable_prefix`."""
+    proved: list[str] = []
+    possible: list[str] = []
+    certain = True
+    for part in parts:
+        if isinstance(part, Text):
+            possible.append(part.value)
+            proved += [part.value] if certain else []
+            continue
+        if isinstance(part, History) or (isinstance(part, Interpolation) and part.volatility.at_least(below)):
+            break
+        certain = certain and isinstance(part, Interpolation) and part.volatility is not Volatility.UNKNOWN
+    return proved, possible
 
 
 def flatten(parts: Parts) -> Iterator[Text | Interpolation | Media]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptopt.config import Config, SinkFunction, SourceFunction, load_config
+from promptopt.config import Budget, Config, SinkFunction, SourceFunction, load_config
 from promptopt.errors import ConfigError
 from promptopt.finding import Severity
 from promptopt.prompt import Volatility
@@ -63,7 +63,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         encoding="o200k_base",
         per_file_ignores=(("tests/**", ("cache",)),),
         severity={"unstable-order": Severity.ERROR},
-        budgets={"prompts/answer.j2": 800},
+        budgets={"prompts/answer.j2": Budget(800)},
         rules={"volatile-prefix": {"min-static-tokens": 512}},
         sources=(SourceFunction("app.clock.stamp", Volatility.CALL, label="the stamp"),),
         sinks=(SinkFunction("app.llm.ask", 0, "instructions"),),
@@ -82,6 +82,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ('severity = {unstable-order = "high"}', "severity.unstable-order: unknown severity 'high'"),
         ("severity = {unstable-order = 1}", "severity.unstable-order must be a string"),
         ('budgets = {"a" = 0}', "budgets.a must be a number of tokens, at least 1"),
+        ('budgets = {"a" = {token = 5}}', "budgets.a: unknown key 'token': did you mean 'tokens'?"),
+        ('budgets = {"a" = {growth = -1}}', "budgets.a.growth must be a percentage, at least 0"),
+        ('budgets = {"a" = {growth = inf}}', "budgets.a.growth must be a percentage, at least 0"),
+        ('budgets = {"a" = {samples = "x"}}', "budgets.a: no limit: give tokens, stable-prefix or growth"),
+        ('budgets = {"!" = 5}', "budgets: '!' is not a gitignore pattern"),
         ('per-file-ignores = {"a" = "PO1"}', "per-file-ignores.a must be a list of strings"),
         ('exclude = ["a", "!"]', "exclude: '!' is not a gitignore pattern"),
         ('per-file-ignores = {"!" = ["PO1"]}', "per-file-ignores: '!' is not a gitignore pattern"),

@@ -18,6 +18,7 @@ _COMMANDS: Final = {
     "check": "promptopt.cli.check",
     "rule": "promptopt.cli.rule",
     "show": "promptopt.cli.show",
+    "budget": "promptopt.cli.budget",
     "tokens": "promptopt.cli.tokens",
     "estimate": "promptopt.cli.estimate",
     "trim": "promptopt.cli.trim",

@@ -16,7 +16,7 @@ import click
 from promptopt.baseline import read_baseline, write_baseline
 from promptopt.cli.options import configuration, given_paths, project_options, words
 from promptopt.cli.output import prints_unicode, terminal_width, uses_color, write, write_error, write_file
-from promptopt.config import Config
+from promptopt.config import Budget, Config
 from promptopt.errors import UsageError
 from promptopt.finding import Finding, Severity
 
@@ -153,6 +153,8 @@ def _settings(config: Config) -> str:
 def _value(value: object) -> str:
     if isinstance(value, Path):
         return str(value)
+    if isinstance(value, Budget):
+        return _value({key: limit for key, limit in value.limits().items() if limit is not None})
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + "}"
     if isinstance(value, IntEnum):

@@ -159,10 +159,17 @@ def test_show_files_and_settings(project: Path, capsys: pytest.CaptureFixture[st
     """Both print and exit 0 without running rules."""
     assert main(["check", "--show-files"]) == 0
     assert capsys.readouterr().out == "a.py\nb.py\n"
-    (project / "promptopt.toml").write_text('select = ["PO1"]\nseverity = {PO101 = "info"}\nbudgets = {a = 5}\n')
+    (project / "promptopt.toml").write_text(
+        'select = ["PO1"]\nseverity = {PO101 = "info"}\nbudgets = {a = {tokens = 5}}\n'
+    )
     assert main(["check", "--show-settings"]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert {'select = ["PO1"]', "severity = {PO101 = info}", "budgets = {a = 5}", f"root = {project}"} <= set(printed)
+    assert {
+        'select = ["PO1"]',
+        "severity = {PO101 = info}",
+        "budgets = {a = {tokens = 5}}",
+        f"root = {project}",
+    } <= set(printed)
 
 
 def test_unprintable_characters_are_escaped(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
