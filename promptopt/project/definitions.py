@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, conditions, iteration, jinja, memo, mutation, operators
+from promptopt.project import classes, conditions, iteration, jinja, loops, memo, mutation, operators
 from promptopt.project.frames import END, Frame
 from promptopt.project.values import (
     NONE,
@@ -97,11 +97,11 @@ def _mutate(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
 
 
 def _loop_head(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return iteration.loop_head(ev, thunk, frame)
+    return loops.loop_head(ev, thunk, frame)
 
 
 def _loop_exit(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:
-    return iteration.loop_exit(ev, thunk, frame)
+    return loops.loop_exit(ev, thunk, frame)
 
 
 def _enter(ev: Evaluator, thunk: Thunk, frame: Frame) -> Value:

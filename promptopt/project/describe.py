@@ -284,6 +284,9 @@ class Describer:
             source = self.ev.sources.name(value.name)
             if source is not None and source.kind in _NAMEABLE:
                 return self._named(source.kind, value.place, value.name, by_name=True)
+        if value.why == "filter":
+            # what changes may be what does not pass
+            return UNKNOWN
         causes = tuple(
             cause for one in value.inputs for cause in self.of(one)[1] if cause.volatility is Volatility.CALL
         )

@@ -371,6 +371,8 @@ def _next(site: _Site) -> Value:
     given = site.given(0)
     if isinstance(given, CallResult) and given.dotted == "itertools.count":
         return site.ev.volatile("counter", site.place, site.frame)
+    if isinstance(given, Sequence) and given.order is None and given.items and isinstance(given.items[0], Value):
+        return given.items[0]
     return element(site.ev, given, site.place) if given is not None else Unknown("argument")
 
 

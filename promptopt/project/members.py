@@ -155,8 +155,8 @@ def _parameter_attribute(ev: Evaluator, base: Parameter, name: str, place: Place
 def _result_attribute(ev: Evaluator, base: CallResult, name: str, place: Place | None) -> Value:
     shape = ev.sdks.message(base.dotted)
     if shape is not None and name in ("role", "type"):
-        role = ev.world.role(base, ev)
-        return literal(role, base.place) if role else Member(base, name, "attribute", place)
+        said = ev.world.role(base, ev) if name == "role" else shape[1].type
+        return literal(said, base.place) if said else Member(base, name, "attribute", place)
     if shape is not None and name == "content":
         found = ev.world.argument(base.arguments, shape[1].content, ev)
         if found is not None:

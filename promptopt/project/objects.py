@@ -11,7 +11,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import calls, classes, iteration
+from promptopt.project import calls, classes, loops
 from promptopt.project.frames import END
 from promptopt.project.values import Alternatives, Function, Instance, Method, Place, Value, alternatives
 
@@ -198,7 +198,7 @@ def _value(ev: Evaluator, change: Change, name: str) -> Value:
     if new is None:
         return before
     for loop in change.loops:
-        new = iteration.fused(ev, before, new, loop, change.frame, grows=False)
+        new = loops.fused(ev, before, new, loop, change.frame, grows=False)
     return new if change.certain else alternatives("branch", (new, before))
 
 

@@ -63,7 +63,8 @@ covers the statement's own expressions, not its nested bodies:
 `try body handlers orelse final`   handlers: `(name or None, body)`
 `with items body`               items: `(expression, target or None)`
 `match subject cases`           cases: `(names, body)`, names bound by the pattern; `irrefutable`
-                                as third element where the last case always matches
+                                as third element where the last case always matches; one over
+                                values alone is a chain of `if`
 `def name scope`                function or class definition; also `class`
 `import bindings`               bindings: `(module, attribute or None, alias, level)`; `import a.b`
                                 binds alias `a` with module `a` and attribute None; `import a.b as

@@ -121,12 +121,13 @@ class MessageShape:
     `role` is fixed, or `role_argument` carries it; where that is not passed, the role is user. `template`
     marks constructors whose content is a template (`SystemMessagePromptTemplate.from_template`).
     `placeholder` marks a list of earlier messages filled in later (`MessagesPlaceholder`); `content`
-    then names the variable.
+    then names the variable. `type` is what the objects' attribute of that name says (`human`).
     """
 
     symbols: tuple[str, ...]
     content: tuple[Argument, ...]
     role: str | None = None
+    type: str | None = None
     role_argument: tuple[Argument, ...] = ()
     template: bool = False
     placeholder: bool = False

@@ -162,7 +162,22 @@ def test_calls_inside_what_is_unknown_are_kept(text: str) -> None:
             "match a:\n case [x, *y]: b\n case {'k': z, **w}: c\n case E(v) as u: d",
             (("match", ("name", "a"), ((("x", "y"), BODY), (("w", "z"), BODY), (("u", "v"), BODY))),),
         ),
-        ("match a:\n case 1: b\n case _: c", (("match", ("name", "a"), (((), BODY), ((), BODY, "irrefutable"))),)),
+        ("match a:\n case [1]: b\n case _: c", (("match", ("name", "a"), (((), BODY), ((), BODY, "irrefutable"))),)),
+        (
+            "match a:\n case 1: b\n case E.x if c: d\n case _: e",
+            (("if", ("cmp", "==", ("name", "a"), ("const", 1)), BODY, (("if", 0, 0),)),),
+        ),
+        (
+            "match a:\n case None | 'x': b",
+            (
+                (
+                    "if",
+                    ("or", (("cmp", "is", ("name", "a"), ("const", None)), ("cmp", "==", ("name", "a"), ("lit", "x")))),
+                    BODY,
+                    (),
+                ),
+            ),
+        ),
         ("match a:\n case other if b: c", (("match", ("name", "a"), ((("other",), BODY),)),)),
         ("import a.b, c.d as e", (("import", (("a", None, "a", 0), ("c.d", None, "e", 0))),)),
         ("from ..a import b as c, d", (("import", (("a", "b", "c", 2), ("a", "d", "d", 2))),)),

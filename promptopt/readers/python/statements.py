@@ -13,6 +13,9 @@ from promptopt.readers.python.lowering import Lower, Lowering
 from promptopt.readers.python.strings import STRINGS
 
 Body: TypeAlias = tuple[Statement, ...]
+_Links: TypeAlias = list[tuple[list[Statement], tuple[Any, ...]]]
+"""Tests of a chain, each without its `else` and with the statements ahead of it."""
+
 LowerStatement: TypeAlias = Callable[[Lowering, Any, list[Statement]], None]
 
 _AUGMENTED: Final = {ast.Add: "+", ast.BitOr: "|", ast.Mult: "*", ast.Mod: "%"}
@@ -115,7 +118,7 @@ def _return(state: Lowering, node: Any, out: list[Statement]) -> None:
 
 
 def _if(state: Lowering, node: ast.If, out: list[Statement]) -> None:
-    links: list[tuple[list[Statement], tuple[Any, ...]]] = []
+    links: _Links = []
     before = out
     while True:
         first = len(state.calls)
@@ -131,6 +134,11 @@ def _if(state: Lowering, node: ast.If, out: list[Statement]) -> None:
             orelse = (_too_deep(state, rest[0]),)
             break
         node, before = rest[0], []
+    _chain(links, orelse, out)
+
+
+def _chain(links: _Links, orelse: Body, out: list[Statement]) -> None:
+    """Put tests that follow from one another into each other's `else`."""
     for before, link in reversed(links[1:]):
         orelse = (*before, (*link, orelse))
     out.append((*links[0][1], orelse))
@@ -169,6 +177,59 @@ def _with(state: Lowering, node: ast.With | ast.AsyncWith, out: list[Statement])
 
 
 def _match(state: Lowering, node: ast.Match, out: list[Statement]) -> None:
+    patterns = [case.pattern for case in node.cases]
+    is_chain = not _is_wildcard(patterns[0]) and all(_is_wildcard(one) or _is_value(one) for one in patterns)
+    if is_chain and len(patterns) <= _LONGEST_ELIF_CHAIN:
+        _match_values(state, node, out)
+    else:
+        _match_shapes(state, node, out)
+
+
+def _match_values(state: Lowering, node: ast.Match, out: list[Statement]) -> None:
+    """A `match` over values as a chain of `if`s."""
+    start, end = state.span(node)
+    first, subject, before, links = len(state.calls), state.lower(node.subject), out, []
+    orelse: Body = ()
+    for case in node.cases:
+        test = _test_of(state, subject, case)
+        last = _flush(state, before)
+        body = lower_body(state, case.body)
+        if test is None:
+            orelse = body
+            break
+        links.append((before, ("if", start, end, first, last, test, body)))
+        start, first, before = state.span(case.pattern)[0], len(state.calls), []
+    _chain(links, orelse, out)
+
+
+def _test_of(state: Lowering, subject: Expression, case: ast.match_case) -> Expression | None:
+    """The test that a case stands for; None where it always matches."""
+    start, end = state.span(case.pattern)
+    test = None if _is_wildcard(case.pattern) else _equals(state, subject, case.pattern)
+    guard = state.lower_optional(case.guard)
+    return ("and", start, end, (test, guard)) if test is not None and guard is not None else test or guard
+
+
+def _equals(state: Lowering, subject: Expression, pattern: Any) -> Expression:
+    start, end = state.span(pattern)
+    if isinstance(pattern, ast.MatchOr):
+        return ("or", start, end, tuple([_equals(state, subject, one) for one in pattern.patterns]))
+    if isinstance(pattern, ast.MatchSingleton):
+        return ("cmp", start, end, "is", subject, ("const", start, end, pattern.value))
+    return ("cmp", start, end, "==", subject, state.lower(pattern.value))
+
+
+def _is_value(pattern: ast.pattern) -> bool:
+    if isinstance(pattern, ast.MatchOr):
+        return all(map(_is_value, pattern.patterns))
+    return isinstance(pattern, (ast.MatchValue, ast.MatchSingleton))
+
+
+def _is_wildcard(pattern: ast.pattern) -> bool:
+    return isinstance(pattern, ast.MatchAs) and pattern.pattern is None and pattern.name is None
+
+
+def _match_shapes(state: Lowering, node: ast.Match, out: list[Statement]) -> None:
     first = len(state.calls)
     subject = state.lower(node.subject)
     for case in node.cases:
