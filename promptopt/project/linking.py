@@ -303,7 +303,7 @@ class _Linker:
         for one in hooked:
             messages.extend(builder.hooked(one.function, once=one.once))
         messages.extend(self._flags(site))
-        messages.extend(self._conversation(builder, site, slots, hooked))
+        messages.extend(self._conversation(builder, site, slots, hooked, tuple(messages)))
         call = self._call(site, slots)
         hops = (chain.made, *chain.hops) if chain.made is not None else chain.hops
         scope = hops[0].scope if hops else chain.scopes[0]
@@ -342,14 +342,20 @@ class _Linker:
         return all(value[0] == "const" and not value[3] for value in given)
 
     def _conversation(
-        self, builder: MessageBuilder, site: Site, slots: Slots, hooked: tuple[hooks.Hooked, ...]
+        self,
+        builder: MessageBuilder,
+        site: Site,
+        slots: Slots,
+        hooked: tuple[hooks.Hooked, ...],
+        given: tuple[Message | History, ...],
     ) -> Iterator[Message | History]:
+        """The messages behind what is `given` by the instructions."""
         shape = site.shape
         if shape.history == "server" and self._passes_history(site):
             yield History("server", (), "", location(site.place))
         listed = shape.messages[:1] == ("messages",)
         yield from builder.conversation(slots.messages) if listed else builder.messages(slots.messages)
-        if shape.history == "agent":
+        if shape.history == "agent" and not _is_input(slots, hooked, given):
             yield History(self._kept_in(site, slots, hooked), (), "", location(site.place))
         yield from builder.messages(slots.input)
         if slots.messages is None and (shape.messages and slots.unresolved):
@@ -426,6 +432,13 @@ class _Linker:
         count = self.names.get(prompt.name, 0) + 1
         self.names[prompt.name] = count
         return prompt if count == 1 else replace(prompt, name=f"{prompt.name}#{count}")
+
+
+def _is_input(slots: Slots, hooked: tuple[hooks.Hooked, ...], given: tuple[Message | History, ...]) -> bool:
+    """Whether a function for instructions returns all messages of a request, and no earlier ones among them."""
+    if hooked or len(slots.system) != 1 or not isinstance(slots.system[0], (Function, Method)):
+        return False
+    return len(given) > 1 and not any(isinstance(one, History) for one in given)
 
 
 def _identity(prompt: Prompt) -> Hashable:
