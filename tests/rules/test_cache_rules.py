@@ -414,6 +414,13 @@ class TestVolatilePrefix:
         assert finding.message.startswith("`clock`, which is datetime.now() at other.py:3, changes on every call")
         assert [one.location for one in finding.related] == [at(10, "other.py"), at(700)]
 
+    def test_message_says_an_expression_once(self) -> None:
+        """A value composed in another file under no name of its own."""
+        cause = Cause("time-of-day", "the time of day", CALL, "datetime.now()", (at(10, "other.py"),))
+        clock = Interpolation("datetime.now()", CALL, (cause,), at(20))
+        [finding] = found(VolatilePrefix, prompt(system(clock, text(LARGE)), QUESTION))
+        assert finding.message.startswith("datetime.now() at other.py:3 changes on every call")
+
     def test_thresholds_are_options(self) -> None:
         """In tokens."""
         subject = prompt(system(value(CALL), text(100)), QUESTION)
@@ -486,9 +493,10 @@ class TestUnstableOrder:
         subject = prompt(system(value(USER, "user-identity", also=(order,)), text(LARGE)), QUESTION)
         assert levels(UnstableOrder, subject) == [W]
 
-    def test_end_of_the_system_prompt(self) -> None:
+    @pytest.mark.parametrize("behind", [(), (text(1),)])
+    def test_end_of_the_system_prompt(self, behind: tuple[Part, ...]) -> None:
         """Nothing needs to follow there."""
-        [finding] = found(UnstableOrder, prompt(system(text(10), value(PROCESS, "set-order")), QUESTION))
+        [finding] = found(UnstableOrder, prompt(system(text(10), value(PROCESS, "set-order"), *behind), QUESTION))
         assert "cached up to it only" in finding.message
 
     def test_end_of_the_system_prompt_ahead_of_a_conversation(self) -> None:

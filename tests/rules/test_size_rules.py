@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from promptopt.finding import Finding, Severity
-from promptopt.prompt import Block, CacheMarker, Call, History, Message, Parameter, Prompt, Text, ToolList
+from promptopt.prompt import Block, CacheMarker, Call, History, Message, Parameter, Prompt, Segment, Text, ToolList
 from promptopt.rule import NoOptions, RuleContext
 from promptopt.source import Location, Span
 from promptopt.tokens import Size, measure
@@ -55,6 +55,23 @@ def test_messages_add_up_and_uncertain_ones_do_not() -> None:
     assert found(prompt(system(half), system(half, certain=False))) == []
     assert found(prompt(Message("user", (Block((Text(half * 2),)),)))) == []
     assert len(found(prompt(system(half)), max_tokens=1000)) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "start"), [(" a" * 2001, 501), ("\n\n" + "a " * 2001, 502), ("a " * 2001, 500), (" \n" * 5000, 500)]
+)
+def test_the_place_is_where_the_text_begins(value: str, start: int) -> None:
+    """The line end that follows a value belongs to the line before."""
+    text = Text(value, (Segment(0, len(value), Location("app.py", Span(500, 500 + len(value)))),))
+    (finding,) = found(prompt(Message("system", (Block((text,)),), PLACE)), max_tokens=10)
+    assert finding.location == Location("app.py", Span(start, 500 + len(value)))
+
+
+def test_the_place_of_a_text_that_is_computed() -> None:
+    """Its characters do not correspond to the source's."""
+    text = Text("\n" * 5000, (Segment(0, 5000, PLACE),))
+    (finding,) = found(prompt(Message("system", (Block((text,)),), PLACE)), max_tokens=10)
+    assert finding.location == PLACE
 
 
 def test_behind_a_marker_it_is_a_hint() -> None:

@@ -91,7 +91,9 @@ def describe(interpolation: Interpolation, cause: Cause | None, context: RuleCon
         return f"{name} (by its name {cause.label})"
     source = cause.chain[0] if cause.chain else None
     if source and interpolation.location and source.path != interpolation.location.path:
-        return f"{named(interpolation.expression)}, which is {name} at {_place(source, context)},"
+        shown = named(interpolation.expression)
+        place = _place(source, context)
+        return f"{name} at {place}" if shown == name else f"{shown}, which is {name} at {place},"
     return name
 
 

@@ -189,7 +189,7 @@ def _message(found: Break, cause: Cause, shares: tuple[Figure, Figure], context:
     place: tuple[str | Figure, ...] = (behind, " of the prompt's ", whole, " constant tokens stand behind it")
     if found.conversations:
         place = (*place, ", and the conversation") if found.tokens else ("the conversation stands behind it",)
-    elif not found.tokens:
+    elif found.tokens < MIN_TOKENS:
         place = ("the prompt is cached up to it only",)
     return Sentence.of(f"{what} {loss}; ", *place, f". {_sentence(_remedy(cause).title)}.")
 
