@@ -493,6 +493,12 @@ class TestUnstableOrder:
         subject = prompt(system(value(USER, "user-identity", also=(order,)), text(LARGE)), QUESTION)
         assert levels(UnstableOrder, subject) == [W]
 
+    @pytest.mark.parametrize(("ahead", "expected"), [(CALL, INFO), (REQUEST, INFO), (SESSION, W), (UNKNOWN, W)])
+    def test_behind_a_value_that_is_new_in_every_request(self, ahead: Volatility, expected: Severity) -> None:
+        """The order matters once that has been moved."""
+        subject = prompt(system(value(ahead), text(100), value(PROCESS, "set-order"), text(LARGE)), QUESTION)
+        assert levels(UnstableOrder, subject) == [expected]
+
     @pytest.mark.parametrize("behind", [(), (text(1),)])
     def test_end_of_the_system_prompt(self, behind: tuple[Part, ...]) -> None:
         """Nothing needs to follow there."""

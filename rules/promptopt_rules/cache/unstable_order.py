@@ -24,10 +24,10 @@ class UnstableOrder(Rule[Prompt]):
 
     Text ahead of other parts of the prompt that is built by going through a set, a folder listing
     (`os.listdir`, `glob`, `iterdir`) a shuffled or sampled list or tasks as they finish, or that holds the
-    memory address of an object: a **warning**, in a prompt that is too short for its model's cache an
-    info. JSON made of a mapping from outside without `sort_keys=True` is an **info**: dictionaries keep
-    the order of insertion, but a database, a queue or another service may hand the same keys over in
-    another order.
+    memory address of an object: a **warning**. An info in a prompt that is too short for its model's cache,
+    and behind a value that is new in every request. JSON made of a mapping from outside without
+    `sort_keys=True` is an **info**: dictionaries keep the order of insertion, but a database, a queue or
+    another service may hand the same keys over in another order.
 
     Everywhere in the system prompt, elsewhere only where something follows.
 
@@ -135,7 +135,7 @@ class UnstableOrder(Rule[Prompt]):
             if key in seen:
                 continue
             seen.add(key)
-            costs = cause.kind != "json-key-order" and may_be_cached(subject, arranged, usual)
+            costs = _is_certain(found, cause, arranged) and may_be_cached(subject, arranged, usual)
             yield self.finding(
                 _message(found, cause, shares(found, arranged, subject.call), context),
                 place,
@@ -175,6 +175,15 @@ def _disordered(arranged: Layout) -> Iterator[tuple[Break, Cause]]:
         for cause in found.interpolation.causes:
             if cause.kind in ORDER_KINDS:
                 yield found, cause
+
+
+def _is_certain(found: Break, cause: Cause, arranged: Layout) -> bool:
+    """Whether the order does change and the text would be cached up to it: what differs in every request and stands
+    ahead leaves nothing to lose."""
+    if cause.kind == "json-key-order":
+        return False
+    ahead = arranged.breaks[: arranged.breaks.index(found)]
+    return not any(change(one).level.at_least(Volatility.REQUEST) for one in ahead)
 
 
 def _is_followed(found: Break) -> bool:
