@@ -37,7 +37,7 @@ def test_wheel_claims_two_import_names(wheel: zipfile.Path) -> None:
     assert {name for name in names if not name.endswith(".dist-info")} == {"promptopt", "promptopt_rules"}
 
 
-@pytest.mark.parametrize("suffix", [".py", ".toml", ".typed", ".gz"])
+@pytest.mark.parametrize("suffix", [".py", ".toml", ".typed", ".zlib"])
 def test_wheel_has_every_source_file(wheel: zipfile.Path, suffix: str) -> None:
     """Code, tables of facts and type markers all arrive."""
     expected = {

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import re
 import tomllib
-from binascii import a2b_base64
+import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from promptopt.config import suggestion
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Count = Callable[[str], int]
 
 _TOKENIZER_FILE: Final = ".json"
+_TOKENS_AT_ONCE: Final = 4096
+_FIELDS: Final = tuple(f"{length}s" for length in range(256))
 _LONG_BLANK: Final = re.compile(r"[\t\x0b\x0c \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]{20000,}")
 """A run of white space without line ends (Unicode's White_Space, not Python's `\\s`, which has \\x1c to \\x1f too)."""
 _BLOCK: Final = 10_000
@@ -74,24 +76,35 @@ def _byte_pair(name: str) -> Count:
 def _tiktoken(name: str) -> tiktoken.Encoding:
     import tiktoken  # noqa: PLC0415 (heavy)
 
-    return tiktoken.Encoding(name, pat_str=_tables()[name]["pattern"], mergeable_ranks=_ranks(name), special_tokens={})
+    ranks = _ranks(name)
+    encoding = tiktoken.Encoding(name, pat_str=_tables()[name]["pattern"], mergeable_ranks=ranks, special_tokens={})
+    # its engine has a copy of its own, and nobody asks for this one: it is 20 MB of small objects
+    ranks.clear()
+    return encoding
 
 
 def _ranks(name: str) -> dict[bytes, int]:
-    """Rank by bytes of token.
+    """Rank by bytes of token: tokens stand in their file by rank, behind the lengths of all of them in one byte each.
 
     Raises:
         TokenError: the installed file is not the one that was published.
     """
-    file = resources.files(__package__).joinpath("ranks", f"{name}.tiktoken.gz")
+    file = resources.files(__package__).joinpath("ranks", f"{name}.zlib")
+    table = _tables()[name]
     try:
-        content = gzip.decompress(file.read_bytes())
-    except (OSError, EOFError) as error:
+        content = zlib.decompress(file.read_bytes())
+    except (OSError, zlib.error) as error:
         raise TokenError(f"{file}: cannot be read: {error}: install promptopt-toolkit again") from error
-    if hashlib.sha256(content).hexdigest() != _tables()[name]["sha256"]:
+    if hashlib.sha256(content).hexdigest() != table["packed_sha256"]:
         raise TokenError(f"{file}: not the published file: install promptopt-toolkit again")
-    words = content.split()
-    return dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
+    ranks: dict[bytes, int] = {}
+    at = size = table["tokens"]
+    for first in range(0, size, _TOKENS_AT_ONCE):
+        lengths = content[first : min(first + _TOKENS_AT_ONCE, size)]
+        fields = Struct("".join([_FIELDS[length] for length in lengths]))
+        ranks.update(zip(fields.unpack_from(content, at), range(first, size), strict=False))
+        at += fields.size
+    return ranks
 
 
 def _count_with_tiktoken(encoding: tiktoken.Encoding, text: str) -> int:

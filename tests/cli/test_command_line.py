@@ -44,6 +44,28 @@ def test_version_loads_next_to_nothing() -> None:
     assert not {"click", "typing", "importlib.metadata", "promptopt.rule"} & set(done.stdout.split())
 
 
+@pytest.mark.parametrize(("repeated", "loaded"), [(20, False), (900, True)])
+def test_a_run_without_a_count_loads_no_ranks(tmp_path: Path, repeated: int, loaded: bool) -> None:  # noqa: FBT001 (a case)
+    """A short system prompt is told from an oversized one by its bytes; only what is long is counted."""
+    (tmp_path / "app.py").write_text(
+        "from openai import OpenAI\n"
+        f"RULES = 'Answer politely. ' * {repeated}\n"
+        "def ask(question):\n"
+        "    OpenAI().responses.create(model='gpt-5', instructions=RULES, input=question)\n"
+    )
+    code = (
+        "import sys; from promptopt.cli import main; main(['check', '--isolated', '.']); print(*sys.modules)\n"
+        "from promptopt.tokens import encodings; print(encodings._byte_pair.cache_info().misses)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=path(), cwd=tmp_path, check=True
+    )
+    *report, modules, ranks = done.stdout.splitlines()
+    assert any("PO201" in line for line in report) is loaded
+    assert bool({"tiktoken", "splintr"} & set(modules.split())) is loaded
+    assert int(ranks) == loaded
+
+
 def path() -> dict[str, str]:
     """An environment in which the packages under test can be imported without installing them."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

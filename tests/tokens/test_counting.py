@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
+import hashlib
 import random
 import subprocess
 import sys
-from base64 import b64decode
+import zlib
+from base64 import b64encode
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,25 +19,25 @@ from hypothesis import strategies as st
 from tiktoken_ext import openai_public
 
 from promptopt import TokenError, count_tokens, token_counter
-from promptopt.tokens import most_tokens
+from promptopt.tokens import encodings, most_tokens
 from promptopt.tokens.encodings import encoding_names
 
-RANKS = Path(__file__).parents[2] / "promptopt" / "tokens" / "ranks"
 NAMES = ["cl100k_base", "o200k_base"]
 BLANKS = [" ", "\t", "\u3000", "\xa0", " \t", "\x0b"]
 
 
 @pytest.fixture(scope="module")
 def references() -> dict[str, tiktoken.Encoding]:
-    """Encodings as tiktoken's own definitions make them, their ranks read from disk."""
+    """Encodings as tiktoken's own definitions make them of the files that it expects, put together from ours."""
 
-    def from_disk(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
-        del expected_hash
-        content = gzip.decompress((RANKS / f"{url.rsplit('/', 1)[1]}.gz").read_bytes())
-        return {b64decode(token): int(rank) for token, rank in map(bytes.split, content.splitlines())}
+    def from_package(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
+        ranks = encodings._ranks(url.rsplit("/", 1)[1].removesuffix(".tiktoken"))
+        published = b"".join(b"%s %d\n" % (b64encode(token), rank) for token, rank in ranks.items())
+        assert hashlib.sha256(published).hexdigest() == expected_hash
+        return ranks
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(openai_public, "load_tiktoken_bpe", from_disk)
+        patch.setattr(openai_public, "load_tiktoken_bpe", from_package)
         return {name: tiktoken.Encoding(**getattr(openai_public, name)()) for name in NAMES}
 
 
@@ -120,14 +121,12 @@ def test_an_unknown_model_counts_with_an_encoding_that_is_given() -> None:
 
 def test_ranks_that_were_changed_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A damaged installation is an error, not another count."""
-    from promptopt.tokens import encodings  # noqa: PLC0415 (its insides are replaced)
-
     (tmp_path / "ranks").mkdir()
-    (tmp_path / "ranks" / "o200k_base.tiktoken.gz").write_bytes(gzip.compress(b"IQ== 0\n"))
+    (tmp_path / "ranks" / "o200k_base.zlib").write_bytes(zlib.compress(b"\x01!"))
     monkeypatch.setattr(resources, "files", lambda _package: tmp_path)
     with pytest.raises(TokenError, match="install promptopt-toolkit again"):
         encodings._ranks("o200k_base")
-    (tmp_path / "ranks" / "o200k_base.tiktoken.gz").write_bytes(b"no gzip")
+    (tmp_path / "ranks" / "o200k_base.zlib").write_bytes(b"no zlib")
     with pytest.raises(TokenError, match="cannot be read"):
         encodings._ranks("o200k_base")
 
@@ -170,8 +169,6 @@ def test_a_hugging_face_tokenizer_is_used_where_a_path_is_given(tmp_path: Path) 
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """A path of a tokenizer without the package that reads it."""
-    from promptopt.tokens import encodings  # noqa: PLC0415 (its insides are replaced)
-
     monkeypatch.setattr(encodings, "find_spec", lambda _name: None)
     with pytest.raises(TokenError, match="pip install tokenizers"):
         count_tokens("text", encoding="some/tokenizer.json")
