@@ -36,9 +36,10 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -50,6 +51,8 @@ from promptopt.prompt import Volatility
 
 PYPROJECT: Final = "pyproject.toml"
 STANDALONE: Final = "promptopt.toml"
+NAME_MARK: Final = "::"
+"""Between path and function in the name of a prompt."""
 
 _VOLATILITIES: Final = {
     level.name.lower(): level for level in Volatility if level not in (Volatility.CONSTANT, Volatility.UNKNOWN)
@@ -87,6 +90,11 @@ class Budget:
     stable_prefix: int | None = None
     growth: float | None = None
     samples: str | None = None
+
+    def overridden_by(self, other: Budget) -> Budget:
+        """This budget with what the other one says."""
+        given = {one.name: value for one in fields(self) if (value := getattr(other, one.name)) is not None}
+        return replace(self, **given)
 
     def limits(self) -> dict[str, int | float | str | None]:
         """The fields under the names that configuration gives them."""
@@ -265,7 +273,7 @@ def _check_pattern(pattern: str) -> None:
 
     try:
         GitIgnoreSpec.from_lines([pattern])
-    except ValueError as error:
+    except (ValueError, re.error) as error:
         raise _WrongValueError(f": {pattern!r} is not a gitignore pattern") from error
 
 
@@ -378,7 +386,7 @@ def _budget(value: object) -> Budget:
 def _budgets(value: object) -> dict[str, Budget]:
     budgets: dict[str, Budget] = _each(value, _budget)
     for key in budgets:
-        if "::" not in key:
+        if NAME_MARK not in key:
             _check_pattern(key)
     return budgets
 

@@ -93,6 +93,10 @@ class Project:
     bounds_hit: int = 0
     named: frozenset[str] = frozenset()
 
+    def reports(self, prompt: Prompt) -> bool:
+        """Whether the prompt or its call stands in a file that is to be reported on."""
+        return prompt.location.path in self.files or prompt.call.location.path in self.files
+
 
 @dataclass(frozen=True, slots=True)
 class FileIgnores:
@@ -185,15 +189,11 @@ def _unjudged(project: Project) -> Report:
         (),
         project.root,
         project.files,
-        tuple(prompt for prompt in project.prompts if _stands_in(prompt, reported)),
+        tuple(prompt for prompt in project.prompts if project.reports(prompt)),
         tuple(call for call in project.calls if call.location.path in reported),
         project.bounds_hit,
         project.sources,
     )
-
-
-def _stands_in(prompt: Prompt, files: frozenset[str]) -> bool:
-    return prompt.location.path in files or prompt.call.location.path in files
 
 
 def _run(rules: RuleSet, subject: object, sources: Mapping[str, SourceFile]) -> list[Finding]:

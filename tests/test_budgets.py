@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from promptopt.budgets import read_samples
 from promptopt.cli import main
 from promptopt.errors import ConfigError
 from promptopt.lock import LockEntry, read_lock, write_lock
+from promptopt.samples import read_samples
 from promptopt.tokens import count_tokens
 
 RULES = "Answer from the handbook only, and quote the paragraph that you rely on. " * 40
@@ -67,18 +67,27 @@ def test_a_budget_that_holds(project: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["budget"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["prompt", "tokens", "budget", "stable", "prefix", "since", "lock"]
-    assert lines[1].split() == ["app.py::answer", f"{SIZE}+", f"{SIZE}", f"{SIZE}", "(100%)", "new"]
+    assert lines[1].split() == [
+        "app.py::answer",
+        f"{SIZE}+",
+        f"{SIZE}",
+        f"{SIZE}",
+        "(100%)",
+        "new",
+        *("not", "in", "promptopt.lock"),
+    ]
     assert lines[-1] == "1 prompt with a budget, 0 broken; 1 without one (--all)."
     (entry,) = listed(capsys).values()
     assert entry == {
         "tokens": SIZE,
-        "exact": True,
-        "stable_prefix": SIZE,
-        "encoding": "o200k_base",
         "without_sample": ["question"],
+        "stable_prefix": {"proved": SIZE, "possible": SIZE},
+        "encoding": "o200k_base",
+        "estimate": False,
         "budget": {"tokens": SIZE, "stable-prefix": SIZE, "growth": 5.0, "samples": None},
         "growth": None,
         "breaches": [],
+        "doubts": ["not in promptopt.lock"],
     }
 
 
@@ -86,12 +95,12 @@ def test_a_longer_prompt_breaks_it(project: Path, capsys: pytest.CaptureFixture[
     """The command exits 1, and `check` reports an error at the prompt."""
     (project / "prompts/tone.md").write_text(TONE * 10)
     assert main(["budget"]) == 1
-    assert capsys.readouterr().out.splitlines()[1].endswith("over budget")
+    assert capsys.readouterr().out.splitlines()[1].endswith("over budget, not in promptopt.lock")
     assert main(["check", "--select", "PO202", "--output-format", "concise"]) == 1
     more = count_tokens(TONE * 10) - count_tokens(TONE)
     assert capsys.readouterr().out == (
-        f"app.py:10:12: PO202 over-budget [error] app.py::answer has {SIZE + more} tokens, {more} over its budget "
-        f"of {SIZE}.\n"
+        f"app.py:10:12: PO202 over-budget [error] app.py::answer has at least {SIZE + more} tokens, {more} over its "
+        f"budget of {SIZE}.\n"
     )
 
 
@@ -100,7 +109,7 @@ def test_a_clock_at_the_top_breaks_the_stable_prefix(project: Path, capsys: pyte
     changed = APP.replace("system = RULES", 'system = f"{datetime.now()} " + RULES')
     (project / "app.py").write_text("from datetime import datetime\n" + changed)
     entry = listed(capsys)["app.py::answer"]
-    assert entry["stable_prefix"] == 0
+    assert entry["stable_prefix"] == {"proved": 0, "possible": 0}
     assert entry["breaches"][-1] == f"has a stable prefix of 0 tokens; its budget asks for {SIZE}"
 
 
@@ -155,7 +164,8 @@ def test_a_budget_that_matches_nothing_is_told(project: Path, capsys: pytest.Cap
     budget(project, '"app.py::anser" = 5', '"app.py::answer" = 5000')
     assert main(["budget"]) == 0
     assert capsys.readouterr().err == (
-        "budgets: 'app.py::anser' matches no prompt and no file that a prompt is made of\n"
+        "budgets: 'app.py::anser' matches no prompt and no file that a prompt is made of: "
+        "did you mean 'app.py::answer'?\n"
     )
 
 
@@ -176,12 +186,12 @@ def test_samples_fill_values_in(name: str, project: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("no.json", None, "the samples cannot be read: "),
-        ("a.json", b"{", "samples are not valid JSON"),
-        ("a.json", b"[1]", "samples must be a mapping"),
-        ("a.json", b"\xff", "the samples cannot be read: "),
-        ("a.yaml", b"a: [", "samples are not valid YAML"),
-        ("a.yaml", b"!!python/object/apply:os.getcwd []", "samples are not valid YAML"),
+        ("no.json", None, "sample values cannot be read: "),
+        ("a.json", b"{", "sample values cannot be read: Expecting"),
+        ("a.json", b"[1]", "sample values must be a table"),
+        ("a.json", b"\xff", "sample values cannot be read: "),
+        ("a.yaml", b"a: [", "not YAML"),
+        ("a.yaml", b"!!python/object/apply:os.getcwd []", "not YAML"),
     ],
 )
 def test_unusable_samples(name: str, content: bytes | None, reason: str, tmp_path: Path) -> None:
@@ -197,7 +207,7 @@ def test_yaml_without_pyyaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """The error says what to install."""
     monkeypatch.setitem(sys.modules, "yaml", None)
     (tmp_path / "a.yml").write_text("a: 1\n")
-    with pytest.raises(ConfigError, match="pip install pyyaml"):
+    with pytest.raises(ConfigError, match="PyYAML"):
         read_samples(tmp_path / "a.yml")
 
 

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     "--update", is_flag=True, help="Write the sizes of today to promptopt.lock: growth is measured from them."
 )
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Form of the output [text].")
+@click.option("--json", "output_format", flag_value="json", help="The same as --output-format json.")
 def command(**options: Any) -> int:
-    """List the prompts of PATHS (default: the current folder) that have a budget, and exit 1 where one is broken.
+    """List the prompts of PATHS (default: the current folder) that have a budget, and exit 1 where one is broken or
+    a file could not be read.
 
     Sizes are tokens of constant text and of samples; `+` where values without samples come on top, "about" where
     the model's tokenizer is not known.
@@ -38,24 +40,31 @@ def command(**options: Any) -> int:
     refuse_foreign_distribution()
     from promptopt import report as reports  # noqa: PLC0415 (loaded with the readers and the linker)
     from promptopt.budgets import LOCK, Budgets  # noqa: PLC0415
-    from promptopt.lint import inspect  # noqa: PLC0415
+    from promptopt.lint import read_project  # noqa: PLC0415
 
-    report = inspect(paths, config)
+    project = read_project(paths, config, {})
+    prompts = [prompt for prompt in project.prompts if project.reports(prompt)]
+    unread = {fault.location.path for fault in project.faults}
+    read = [path for path in project.files if path not in unread]
     budgets = Budgets(config)
-    measured = budgets.measure(report.prompts)
+    notes = [f"{path}: could not be read: its prompts are missing" for path in sorted(unread)]
+    notes += budgets.idle(project.prompts)
     if options["update"]:
-        written = budgets.update(measured, report.files)
-        write_error(f"{LOCK}: {written} entries")
-        measured = Budgets(config).measure(report.prompts)
-    listed = [one for one in measured if one.budget or options["everything"]]
+        notes.append(f"{budgets.lock_file}: {budgets.update(budgets.measure(prompts), read)} entries")
+        budgets = Budgets(config)
+    else:
+        stale = budgets.stale(budgets.measure(project.prompts), read)
+        notes += [f"{LOCK}: {name!r} is no prompt any more: --update takes it out" for name in stale]
+    measured = budgets.measure(prompts)
+    listed = [one for one in measured if one.keys or options["everything"]]
     style = reports.Style(color=uses_color(options["color"]), unicode=prints_unicode(), verbosity=-options["quiet"])
     if options["output_format"] == "json":
         write(json.dumps([_entry(one) for one in listed], indent=2) + "\n")
     else:
         write("".join(f"{line}\n" for line in (*_table(listed, style), *_closing(listed, len(measured), style))))
-    for key in budgets.unmatched(measured):
-        write_error(f"budgets: {key!r} matches no prompt and no file that a prompt is made of")
-    return int(any(any(one.breaches()) for one in listed))
+    for note in notes:
+        write_error(note)
+    return int(bool(unread) or any(any(one.breaches()) for one in listed))
 
 
 def _entry(one: Measured) -> dict[str, Any]:
@@ -63,13 +72,14 @@ def _entry(one: Measured) -> dict[str, Any]:
     return {
         "name": one.name,
         "tokens": one.size.tokens,
-        "exact": one.size.exact,
-        "stable_prefix": one.stable,
-        "encoding": one.encoding,
         "without_sample": list(one.open),
-        "budget": budget and budget.limits(),
+        "stable_prefix": {"proved": one.stable.tokens, "possible": one.stable_at_most.tokens},
+        "encoding": one.encoding,
+        "estimate": not one.size.exact,
+        "budget": budget.limits() if one.keys else None,
         "growth": one.growth,
         "breaches": [breach.detail for breach in one.breaches()],
+        "doubts": list(one.doubts()),
     }
 
 
@@ -82,12 +92,14 @@ def _table(listed: Sequence[Measured], style: Style) -> Iterator[str]:
     rows = [("prompt", "tokens", "budget", "stable prefix", "since lock")]
     rows += [(printable(one.name), _tokens(one), _budget(one), _stable(one), _change(one)) for one in listed]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    notes = ["", *(", ".join(breach.summary for breach in one.breaches()) for one in listed)]
     paint = Paint.of(style)
-    for number, (row, note) in enumerate(zip(rows, notes, strict=True)):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        line = "  ".join(cells).rstrip()
-        yield paint.dim(line) if number == 0 else line + (f"  {paint.mark(note)}" if note else "")
+    lines = [
+        "  ".join((name.ljust(widths[0]), *map(str.rjust, figures, widths[1:]))).rstrip() for name, *figures in rows
+    ]
+    yield paint.dim(lines[0])
+    for one, line in zip(listed, lines[1:], strict=True):
+        breaches = [paint.mark(breach.summary) for breach in one.breaches()]
+        yield "  ".join((line, *filter(None, [", ".join((*breaches, *one.doubts()))])))
 
 
 def _tokens(one: Measured) -> str:
@@ -95,12 +107,13 @@ def _tokens(one: Measured) -> str:
 
 
 def _budget(one: Measured) -> str:
-    return f"{one.budget.tokens:,}" if one.budget and one.budget.tokens else "-"
+    return f"{one.budget.tokens:,}" if one.budget.tokens else "-"
 
 
 def _stable(one: Measured) -> str:
-    share = f" ({100 * one.stable / one.size.tokens:.0f}%)" if one.size.tokens else ""
-    return f"{one.stable:,}{share}"
+    share = f" ({100 * one.stable.tokens / one.size.tokens:.0f}%)" if one.size.tokens else ""
+    most = f" to {one.stable_at_most.tokens:,}" if one.stable != one.stable_at_most else ""
+    return f"{one.stable.tokens:,}{most}{share}"
 
 
 def _change(one: Measured) -> str:
@@ -118,7 +131,7 @@ def _closing(listed: Sequence[Measured], measured: int, style: Style) -> Iterato
     if style.verbosity < 0:
         return
     broken = sum(any(one.breaches()) for one in listed)
-    budgeted = sum(one.budget is not None for one in listed)
+    budgeted = sum(bool(one.keys) for one in listed)
     hidden = f"; {measured - len(listed)} without one (--all)" if measured > len(listed) else ""
     if listed:
         yield ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +106,7 @@ def _read_spec(file: Path) -> GitIgnoreSpec | None:
     patterns = [line for line in lines if line.strip() and not line.startswith("#")]
     try:
         return _spec(patterns)
-    except ValueError:
+    except (ValueError, re.error):
         return _spec([line for line in patterns if _is_pattern(line)])
 
 
@@ -113,7 +114,7 @@ def _is_pattern(line: str) -> bool:
     """Whether the line of an ignore file is a pattern; one that is none matches nothing, as in git."""
     try:
         _spec([line])
-    except ValueError:
+    except (ValueError, re.error):
         return False
     return True
 

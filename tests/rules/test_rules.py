@@ -110,12 +110,15 @@ def _start(match: re.Match[str]) -> int:
 
 
 def docstring_cases() -> Iterator[tuple[str, type[AnyRule], Case]]:
-    """Python blocks of all rules' docstrings, numbered."""
+    """Python blocks of all rules' docstrings, numbered; a block of `toml` is the configuration of those behind it."""
     for rule in load_rules():
+        config = ""
         for number, fence in enumerate(FENCE.finditer(inspect.cleandoc(rule.__doc__ or "")), 1):
-            if fence["language"] == "python":
+            if fence["language"] == "toml":
+                config = fence["body"]
+            elif fence["language"] == "python":
                 words = tuple(fence["words"].split())
-                yield f"{rule.name}/{number}", rule, read_case(fence["body"], "", words)
+                yield f"{rule.name}/{number}", rule, read_case(fence["body"], config, words)
 
 
 def run(case: Case, folder: Path) -> Report:

@@ -3,61 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from promptopt.budgets import Measured
-from promptopt.finding import Finding, Severity
+from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
 from promptopt.rule import Rule, RuleContext
 
 
 class OverBudget(Rule[Measured]):
-    """A prompt, or a file of prompt text, breaks the budget that the project has set for it.
+    """A prompt outside of the budget that the project set for it.
 
     ## What it finds
 
-    With budgets in the configuration,
-
-    ```toml
-    [tool.promptopt.budgets]
-    "app/support.py::answer" = 800
-    "prompts/" = {tokens = 2000, stable-prefix = 1500, growth = 10}
-    ```
-
-    a prompt, or a text or template file, that has more
-    tokens than its budget, whose stable prefix is shorter than the budget asks for, or that has grown by more than the
-    allowed percentage since `promptopt.lock` was written. Constant text is counted exactly as the request's model
-    counts it (with o200k_base where the model is not known); values count with their samples, and as nothing
-    where there are none, so that what is reported is over budget whatever the values are.
+    A prompt, or what prompts take from a text file, with more tokens than `budgets` in the configuration allows, with
+    a shorter stable prefix than it asks for, or grown by more percent than it allows since `promptopt.lock` was
+    written. Constant text and sample values count, on the longest way through the prompt's branches.
 
     ## Why it is slow
 
-    Prompts grow one sentence at a time, and every request reads all of it before the first token. Nobody notices a
-    sentence; a budget notices the sum.
+    Every token of a prompt is read before the first one of the answer. Prompts grow by a sentence at a time; nobody
+    notices the one that doubles the time to the first token, or the edit that moves a value ahead of the instructions.
 
     ## Example
 
-    `app/support.py::answer` has 1,022 tokens, 222 over its budget of 800.
+    With this configuration
+
+    ```toml
+    [tool.promptopt.budgets]
+    "case.py::ask" = 50
+    ```
+
+    this prompt, in `case.py`, is over its budget:
+
+    ```python bad
+    from openai import OpenAI
+
+    client = OpenAI()
+    RULES = "Answer from the handbook only. Quote the paragraph that you rely on. " * 10
+
+    def ask(question: str):
+        return client.responses.create(model="gpt-5", instructions=RULES, input=question)  # finds: PO202
+    ```
 
     ## Use instead
 
-    Shorten the prompt, move what only some requests need into text that is fetched for them, or raise the budget
-    where the growth is meant: `promptopt budget --update` accepts the sizes of today as the base of `growth`.
+    A shorter prompt, or a budget that someone has agreed to:
+
+    ```python good
+    from openai import OpenAI
+
+    client = OpenAI()
+    RULES = "Answer from the handbook only. Quote the paragraph that you rely on. "
+
+    def ask(question: str):
+        return client.responses.create(model="gpt-5", instructions=RULES, input=question)
+    ```
 
     ## Silent on
 
-    Prompts that no entry of the configuration matches; growth of prompts that the lock file does not have yet, or that
-    were counted with another encoding then.
+    - prompts and files that no budget names; `promptopt budget` tells which budgets name nothing
+    - values without a sample, conversations and images: their length is not known and counts as nothing
+    - a stable prefix that may be long enough, if values that could not be resolved stay the same
+    - growth of a prompt that the lock file does not have, or has counted with another encoding
+
+    ## Fix safety
+
+    What can go is for the author to say. The remedy is advice: no edit is made.
+
+    ## References
+
+    - docs/configuration.md of promptopt, Budgets
     """
 
-    code = "PO202"
-    name = "over-budget"
-    severity = Severity.ERROR
-    since = "0.1.0"
-    subject = Measured
+    code: ClassVar[str] = "PO202"
+    name: ClassVar[str] = "over-budget"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1.0"
+    fix: ClassVar[Applicability | None] = None
+    subject: ClassVar[type[Measured]] = Measured
 
     def check(self, subject: Measured, context: RuleContext) -> Iterator[Finding]:
-        """One finding for all that does not hold."""
-        details = [breach.detail for breach in subject.breaches()]
-        if details:
-            yield self.finding(
-                f"{subject.name} {'; it '.join(details)}.", subject.location, prompt=subject.name, subject=subject.name
-            )
+        """At most one finding per prompt and file, with all limits that do not hold."""
+        breaches = [breach.detail for breach in subject.breaches()]
+        if not breaches:
+            return
+        call = subject.call.location
+        yield self.finding(
+            f"{subject.name} {'; it '.join(breaches)}.",
+            subject.location,
+            prompt=subject.name,
+            subject=subject.name,
+            related=[] if subject.location == call else [Related("sent by this call", call)],
+            remedies=[Remedy("shorten-prompt", "take out what this request does not need, or raise the budget")],
+        )
