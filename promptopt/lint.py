@@ -19,13 +19,15 @@ from promptopt.errors import InternalError
 from promptopt.finding import Finding, Severity, fingerprinted
 from promptopt.project import LinkOptions, link
 from promptopt.project.collect import collect, garbage_collection_paused
+from promptopt.project.prompt_files import is_template
+from promptopt.project.text_files import TextFiles
 from promptopt.prompt import Call, Parameter, Prompt
 from promptopt.readers.facts import Module, Scope
 from promptopt.readers.python import PythonSyntaxError, read_module
 from promptopt.rule import AnyRule, Fault, RuleContext, check_selector, configure, load_rules, matches, select_rules
 from promptopt.sdks import build_catalogue, load_catalogue
 from promptopt.sdks.schema import CallShape, Sdk
-from promptopt.source import Location, SourceFile, Span, UnreadableSourceError, is_test_code, read_source
+from promptopt.source import Location, SourceFile, Span, is_test_code
 from promptopt.sources import load_sources
 from promptopt.suppression import Suppression, SuppressionUse, read_suppressions, removal_of
 
@@ -46,9 +48,6 @@ _PYTHON: Final = ("", ".py", ".pyi", ".pyw")
 
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
-_LARGEST_TEXT: Final = 2_000_000
-"""Bytes of a text file up to which a prompt is read from it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -57,7 +56,7 @@ class Report:
     `findings` are sorted by path, offset and code. `files` are those reported on, `prompts` and `calls`
     what they hold. `bounds_hit` counts evaluations that were cut off. `sources` are all files that
     were read, by path relative to `root`. `set_aside` counts findings that were taken away as known, by the
-    words for why.
+    words for why. `other_templates` counts templates that were passed by because another engine than Jinja reads them.
     """
 
     findings: tuple[Finding, ...]
@@ -68,6 +67,7 @@ class Report:
     bounds_hit: int = 0
     sources: Mapping[str, SourceFile] = field(default_factory=dict, repr=False)
     set_aside: Mapping[str, int] = field(default_factory=dict)
+    other_templates: int = 0
 
     def keeping(self, findings: Sequence[Finding], why: str) -> Report:
         """The report with these of its findings only; the others are set aside because of `why`."""
@@ -91,6 +91,8 @@ class Project:
     prompts: tuple[Prompt, ...] = ()
     calls: tuple[Call, ...] = ()
     bounds_hit: int = 0
+    other_templates: int = 0
+    strangers: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
 
     def reports(self, prompt: Prompt) -> bool:
@@ -193,6 +195,7 @@ def _unjudged(project: Project) -> Report:
         tuple(call for call in project.calls if call.location.path in reported),
         project.bounds_hit,
         project.sources,
+        other_templates=project.other_templates,
     )
 
 
@@ -354,64 +357,46 @@ def check_text(text: str, path: str = "prompt.py", config: Config | None = None)
     config = Config(Path.cwd()) if config is None else config
     rules = prepare(config, load_rules())
     source = SourceFile(path, text.removeprefix("\ufeff"), bom=text.startswith("\ufeff"))
+    project = Project(config.root, (path,), {path: source})
+    if is_template(path):
+        options = LinkOptions(read_text={path: source.text}.get, templates=(path,))
+        return run_rules(_linked(project, {}, config, options), rules)
     modules: dict[str, Module] = {}
-    faults: list[Fault] = []
     try:
         modules[path] = read_module(source)
     except PythonSyntaxError as error:
-        faults.append(_fault("syntax", path, error.message, error.offset))
-    project = Project(config.root, (path,), {path: source}, tuple(faults))
+        project = replace(project, faults=(_fault("syntax", path, error.message, error.offset),))
     return run_rules(_linked(project, modules, config, LinkOptions()), rules)
 
 
 def read_project(paths: Sequence[Path], config: Config, overlay: Mapping[Path, bytes]) -> Project:
     """Read and link the project; what stands in `paths` is to be reported.
 
-    Files of other kinds than Python are passed by. Faults outside of `paths` are left out.
+    Files of other kinds than Python and templates are passed by. Faults outside of `paths` are left out.
     """
     catalogue = load_catalogue()
     texts = {_relative(path, config.root): content for path, content in overlay.items()}
-    readable = [path for path in paths if path.suffix in _PYTHON or path.is_dir()]
+    readable = [path for path in paths if path.suffix in _PYTHON or is_template(path.name) or path.is_dir()]
     collected = collect(config.root, readable, config, catalogue=catalogue, overlay=texts)
     given = [_relative(path, config.root) for path in paths]
     faults = [
         _fault(fault.kind, fault.path, fault.message, fault.offset)
         for fault in collected.faults
-        if fault.path in collected.files or any(_below(fault.path, path) for path in given)
+        if fault.path in collected.files or _is_below(fault.path, given)
     ]
     named = frozenset(name for path, name in zip(paths, given, strict=True) if not path.is_dir())
     project = Project(config.root, collected.files, collected.sources, tuple(faults), named=named)
-    reader = _TextFiles(config.root, collected.sources)
-    linked = _linked(project, collected.modules, config, LinkOptions(collected.files, read_text=reader.text))
-    texts_read = (path for path in sorted(reader.read) if any(_below(path, folder) for folder in given))
-    return replace(linked, files=(*linked.files, *texts_read))
-
-
-class _TextFiles:
-    """Text files of the project that code reads prompts from; those read join the project's `sources`."""
-
-    def __init__(self, root: Path, sources: dict[str, SourceFile]) -> None:
-        self._root = root
-        self._sources = sources
-        self.read: set[str] = set()
-
-    def text(self, path: str) -> str | None:
-        """The file's text; None outside of the project and where it cannot be read."""
-        clean = os.path.normpath(path).replace(os.sep, "/")
-        if clean in self._sources:
-            return self._sources[clean].text
-        if clean.startswith(("../", "/")):
-            return None
-        file = self._root / clean
-        try:
-            if not file.is_file() or file.stat().st_size > _LARGEST_TEXT:
-                return None
-            source = self._sources[clean] = read_source(file, clean)
-        except (OSError, UnreadableSourceError):
-            return None
-        if not clean.endswith(".py"):
-            self.read.add(clean)
-        return source.text
+    reader = TextFiles(config.root, collected.sources, texts)
+    options = LinkOptions(collected.files, read_text=reader.text, templates=collected.templates)
+    linked = _linked(project, collected.modules, config, options)
+    unreadable = (_fault("unreadable", path, reason, None) for path, reason in sorted(reader.faults.items()))
+    texts_read = {*reader.read, *reader.faults} - linked.strangers
+    of_templates = (*linked.faults[len(faults) :], *unreadable)
+    return replace(
+        linked,
+        files=(*linked.files, *(path for path in sorted(texts_read) if _is_below(path, given))),
+        faults=(*faults, *(fault for fault in of_templates if _is_below(fault.location.path, given))),
+    )
 
 
 def _linked(project: Project, modules: Mapping[str, Module], config: Config, options: LinkOptions) -> Project:
@@ -420,11 +405,20 @@ def _linked(project: Project, modules: Mapping[str, Module], config: Config, opt
     if config.sinks:
         sdks = build_catalogue([*sdks.sdks, declared_sinks(config.sinks, modules)])
     found = link(modules, project.sources, sdks, sources, options)
+    faults = (_fault("syntax", path, *fault) for path, fault in found.faults.items())
+    linked = replace(
+        project,
+        prompts=found.prompts,
+        calls=found.calls,
+        bounds_hit=found.bounds_hit,
+        faults=(*project.faults, *faults),
+        other_templates=found.other_templates,
+        strangers=found.strangers,
+    )
     if not config.model and not config.encoding:
-        return replace(project, prompts=found.prompts, calls=found.calls, bounds_hit=found.bounds_hit)
+        return linked
     prompts = tuple(replace(prompt, call=_assuming(prompt.call, config)) for prompt in found.prompts)
-    calls = tuple(_assuming(call, config) for call in found.calls)
-    return replace(project, prompts=prompts, calls=calls, bounds_hit=found.bounds_hit)
+    return replace(linked, prompts=prompts, calls=tuple(_assuming(call, config) for call in found.calls))
 
 
 def _assuming(call: Call, config: Config) -> Call:
@@ -491,6 +485,10 @@ def _fault(kind: Literal["unreadable", "syntax"], path: str, reason: str, offset
 
 def _relative(path: Path, root: Path) -> str:
     return os.path.relpath(absolute(path), root).replace(os.sep, "/")
+
+
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    return any(_below(path, folder) for folder in folders)
 
 
 def _below(path: str, folder: str) -> bool:

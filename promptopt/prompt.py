@@ -238,7 +238,8 @@ class CallContext:
 class Call:
     """One request site. `params` is keyed by the SDK file's canonical names (`max_tokens`, `stream`,
     `cache_key`, ...); a name that is missing was not passed, `unresolved` says that a `**mapping`
-    may have passed anything. `encoding` is what its text is counted with where configuration says so."""
+    may have passed anything. `encoding` is what its text is counted with where configuration says so. `sent` is false
+    for a template that no request which was found sends: `location` is then where it is rendered, or the template."""
 
     sdk: str
     endpoint: str
@@ -251,6 +252,7 @@ class Call:
     context: CallContext = CallContext()
     explicit_markers: bool = False
     encoding: str | None = None
+    sent: bool = True
 
     def parameter(self, name: str) -> Parameter:
         """The parameter, or one whose value is `UNSET` or `UNKNOWN`."""

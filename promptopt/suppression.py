@@ -1,7 +1,8 @@
 """Comments that silence findings: `# promptopt: ignore[PO101]` and `# promptopt: ignore-file[...]`.
 
 An ignore covers the logical statement that it stands on the first or last line of, or alone on the
-line before. Comments are found with `tokenize`, so that text inside strings never counts.
+line before. Comments are found with `tokenize`, so that text inside strings never counts. In templates
+they are written `{#- promptopt: ignore[PO101] -#}`; there a statement is a line, with the tags that reach into it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from typing import Final
 from promptopt.source import Location, SourceFile, Span
 
 _DIRECTIVE: Final = re.compile(r"#\s*promptopt:\s*(ignore-file|ignore)(?![\w-])\s*(?:\[([^\]#]*)\]?)?")
+_IN_TEMPLATE: Final = re.compile(
+    r"\{#[-+]?\s*promptopt:\s*(ignore-file|ignore)(?![\w-])\s*(?:\[([^\]#]*)\]?)?[^#]*?#\}"
+)
+_OPENING: Final = re.compile(r"\{[{%#]")
+_CLOSING: Final = re.compile(r"[}%#]\}")
 _LAYOUT: Final = frozenset(
     (tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
 )
@@ -44,15 +50,56 @@ class Suppression:
 
 
 def read_suppressions(source: SourceFile) -> tuple[Suppression, ...]:
-    """The ignore comments of a Python file in order; none where it cannot be tokenized."""
-    if "promptopt:" not in source.text or not source.path.endswith((".py", ".pyi")):
+    """The ignore comments of a Python file or a template in order; none where Python cannot be tokenized."""
+    if "promptopt:" not in source.text:
         return ()
+    if not source.path.endswith((".py", ".pyi")):
+        return tuple(_of_template(source))
     try:
         lines = list(_logical_lines(source))
     except (tokenize.TokenError, SyntaxError):
         return ()
     found = [item for index in range(len(lines)) for item in _of_line(source, lines, index)]
     return tuple(sorted(found, key=lambda item: item.location))
+
+
+def _of_template(source: SourceFile) -> Iterator[Suppression]:
+    for match in _IN_TEMPLATE.finditer(source.text):
+        place = Location(source.path, Span(*match.span()))
+        words = _words(match[2])
+        if match[1] == "ignore-file":
+            yield Suppression(place, Span(0, len(source.text)), words, whole_file=True)
+            continue
+        first, last = source.position(match.start()).row, source.position(match.end()).row
+        around = _rows(source, first, last)
+        if not (source.text[around.start : match.start()] + source.text[match.end() : around.end]).strip():
+            first = last = _next_row(source, last)
+        yield Suppression(place, _rows(source, _opened(source, first), last), words)
+
+
+def _next_row(source: SourceFile, row: int) -> int:
+    """The row behind a comment that stands alone, further comments of its kind passed by."""
+    rows = len(source.line_starts())
+    row = min(row + 1, rows)
+    while row < rows and _IN_TEMPLATE.fullmatch(source.line(row).strip()):
+        row += 1
+    return row
+
+
+def _opened(source: SourceFile, row: int) -> int:
+    """The row on which a tag begins that reaches into a row."""
+    depth = 0
+    while True:
+        line = source.line(row)
+        depth += len(_CLOSING.findall(line)) - len(_OPENING.findall(line))
+        if depth <= 0 or row == 1:
+            return row
+        row -= 1
+
+
+def _words(found: str | None) -> tuple[str, ...]:
+    words = (found or "").strip()
+    return tuple(re.split(r"[\s,]+", words)) if words else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +149,7 @@ def _of_line(source: SourceFile, lines: list[_LogicalLine], index: int) -> Itera
     for row, span, text in (*line.before, *line.within):
         for match in _DIRECTIVE.finditer(text):
             place = Location(source.path, Span(span.start + match.start(), span.start + match.end()))
-            words = tuple(re.split(r"[\s,]+", (match[2] or "").strip())) if (match[2] or "").strip() else ()
+            words = _words(match[2])
             if match[1] == "ignore-file":
                 yield Suppression(place, Span(0, len(source.text)), words, whole_file=True)
                 continue

@@ -25,7 +25,8 @@ from typing import Final
 from promptopt.config import Config
 from promptopt.project.imports import ImportIndex
 from promptopt.project.leads import LeadFinder, Leads, is_telling
-from promptopt.project.walk import Fault, Selection, walk
+from promptopt.project.prompt_files import SUFFIXES, is_template
+from promptopt.project.walk import PYTHON, Fault, Selection, walk
 from promptopt.readers.facts import Module
 from promptopt.readers.packing import Packer
 from promptopt.readers.python import PythonSyntaxError, read_module
@@ -48,7 +49,7 @@ class Collected:
 
     All keys and paths are relative to the project's root, with `/`. `files` are those that the user's
     paths cover, in order; `modules` and `sources` hold what was parsed, `faults` what could not be read
-    or parsed. `index` resolves imports among all files of the project.
+    or parsed. `index` resolves imports among all files of the project. `templates` are the project's template files.
     """
 
     files: tuple[str, ...]
@@ -56,6 +57,7 @@ class Collected:
     sources: dict[str, SourceFile] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     index: ImportIndex = field(default_factory=lambda: ImportIndex(()))
+    templates: tuple[str, ...] = ()
 
 
 def collect(
@@ -78,10 +80,10 @@ def collect(
         max_bytes: larger files are faults.
     """
     faults: list[Fault] = []
-    project, files, named = _choose(root, paths, config, faults)
+    project, files, named, templates = _choose(root, paths, config, faults)
     known = catalogue or load_catalogue()
     index = ImportIndex([*project, *named], external=known.packages)
-    collected = Collected(files, faults=faults, index=index)
+    collected = Collected(files, faults=faults, index=index, templates=templates)
     reader = _Reader(root, overlay or {}, max_bytes, collected)
     search = _Search(known, config)
     with garbage_collection_paused():
@@ -92,9 +94,11 @@ def collect(
 
 def _choose(
     root: Path, paths: Sequence[Path], config: Config, faults: list[Fault]
-) -> tuple[list[str], tuple[str, ...], list[str]]:
-    """Files of the project, those that `paths` cover, and those that are named themselves."""
-    project = walk(root, config, faults)
+) -> tuple[list[str], tuple[str, ...], list[str], tuple[str, ...]]:
+    """Files of the project, those that `paths` cover, and those that are named themselves; templates apart."""
+    every = walk(root, config, faults, suffixes=(*PYTHON, *SUFFIXES))
+    project = [file for file in every if file.endswith(PYTHON)]
+    templates = dict.fromkeys(file for file in every if is_template(file))
     chosen = Selection(root, config)
     covered: dict[str, None] = {}
     named: list[str] = []
@@ -102,6 +106,8 @@ def _choose(
         relative = os.path.relpath(path, root).replace(os.sep, "/")
         if relative == ".":
             covered.update(dict.fromkeys(project))
+        elif is_template(relative) and not path.is_dir():
+            templates[relative] = None
         elif not path.is_dir():
             if not (config.force_exclude and (relative not in project or chosen.excludes(relative))):
                 named.append(relative)
@@ -112,7 +118,7 @@ def _choose(
                 below = walk(root, config, faults, folder=relative)
                 project += below
             covered.update(dict.fromkeys(below))
-    return project, tuple(covered), named
+    return project, tuple(covered), named, tuple(templates)
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def lookup(ev: Evaluator, name: str, environment: Value | None, place: Place) ->
         if found is not None:
             return found
     paths = [path for path in ev.world.templates if path == name or path.endswith(f"/{name}")]
-    return _text(ev, paths[0]) if len(paths) == 1 else None
+    return text_of_file(ev, paths[0]) if len(paths) == 1 else None
 
 
 def shape_of(ev: Evaluator, value: CallResult) -> EngineShape | None:
@@ -70,7 +70,7 @@ def _loaded(ev: Evaluator, loader: CallResult, name: str, place: Place) -> TextV
         return next((one for one in found if one is not None), None)
     for folder in _folders(ev, loader, shape):
         for base in _bases(loader.place.path, place.path):
-            text = _text(ev, posixpath.normpath(posixpath.join(base, folder, name)))
+            text = text_of_file(ev, posixpath.normpath(posixpath.join(base, folder, name)))
             if text is not None:
                 return text
     return None
@@ -99,7 +99,8 @@ def _bases(*paths: str) -> Iterator[str]:
     yield from seen
 
 
-def _text(ev: Evaluator, path: str) -> TextValue | None:
+def text_of_file(ev: Evaluator, path: str) -> TextValue | None:
+    """The text of a file of the project; None where there is none, or it cannot be read."""
     text = ev.world.read_text(path)
     return None if text is None else TextValue((Literal(text, Place(path, 0, len(text))),) if text else ())
 

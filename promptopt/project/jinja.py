@@ -96,6 +96,10 @@ class Units:
         """The template that a scope belongs to."""
         return self._by_scope.get(ref)
 
+    def paths(self) -> set[str]:
+        """The files that templates which were read stand in."""
+        return {ref.path for ref in self._by_scope}
+
     def read(self, ev: Evaluator, text: TextValue, syntax: TemplateSyntax, place: Place) -> Unit | None:
         """The template of a text; None where it cannot be read."""
         key = (text.pieces, syntax)
@@ -187,7 +191,7 @@ def variable(ev: Evaluator, frame: Frame, fact: ParameterFact) -> Value:
     rendering = _rendering(ev, frame)
     if rendering is not None and rendering.context.rest:
         return members.named_member(ev, ev.force(rendering.context.rest[0]), fact.name, "item", place)
-    return ev.variable(fact.name, place)
+    return ev.variable(fact.name, None)
 
 
 def _outermost(ev: Evaluator, frame: Frame) -> Frame | None:

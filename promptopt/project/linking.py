@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, hooks
+from promptopt.project import classes, hooks, standing
 from promptopt.project.callers import Callers, CallSite
 from promptopt.project.choices import choices
 from promptopt.project.collect import garbage_collection_paused
@@ -74,11 +74,19 @@ RECURSION: Final = 12_000
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What linking a project gave; `bounds_hit` counts evaluations that were cut off."""
+    """What linking a project gave.
+
+    `bounds_hit` counts evaluations that were cut off. `faults` are prompt templates that could not be read: what is
+    wrong and at which offset, by path; `other_templates` counts those of another engine than Jinja, `strangers` are
+    templates that were looked at and are no prompts.
+    """
 
     prompts: tuple[Prompt, ...]
     calls: tuple[Call, ...]
     bounds_hit: int = 0
+    faults: Mapping[str, tuple[str, int | None]] = field(default_factory=dict)
+    other_templates: int = 0
+    strangers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +186,10 @@ class _Linker:
                     seen.add(key)
                     prompts.append(self._name(prompt))
         prompts.extend(self._name(prompt) for prompt in hooks.prompts(self.ev, self.describer))
-        return Linked(tuple(prompts), tuple(calls.values()), self.ev.bounds_hit)
+        alone = standing.find(self.ev, self.describer, self.callers, prompts)
+        prompts.extend(self._name(prompt) for prompt in alone.prompts)
+        made = tuple(prompts), tuple(calls.values())
+        return Linked(*made, self.ev.bounds_hit, alone.faults, alone.others, alone.strangers)
 
     def _has_room(self) -> bool:
         """Between two sites: forget values when there are many, so that memory stays bounded."""

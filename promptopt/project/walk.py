@@ -1,4 +1,4 @@
-"""Which Python files a project has: a walk that honours `.gitignore` and the configuration."""
+"""Which files a project has: a walk that honours `.gitignore` and the configuration."""
 
 from __future__ import annotations
 
@@ -37,8 +37,18 @@ class Fault:
     kind: Literal["unreadable", "syntax"]
 
 
-def walk(root: Path, config: Config, faults: list[Fault] | None = None, *, folder: str = "") -> list[str]:
-    """The `.py` files of the project, or of one `folder` of it, relative to `root`, with `/`, sorted.
+PYTHON: Final = (".py",)
+
+
+def walk(
+    root: Path,
+    config: Config,
+    faults: list[Fault] | None = None,
+    *,
+    folder: str = "",
+    suffixes: tuple[str, ...] = PYTHON,
+) -> list[str]:
+    """The project's files of these suffixes, or those of one `folder` of it, relative to `root`, with `/`, sorted.
 
     Left out are what `.gitignore` files exclude (those above `root` in the same repository too),
     `EXCLUDED_FOLDERS`, virtual environments, and what the configuration's `include` and `exclude`
@@ -47,13 +57,15 @@ def walk(root: Path, config: Config, faults: list[Fault] | None = None, *, folde
     """
     prefix = f"{folder}/" if folder else ""
     ignores = [ignore for ignore in (*_inherited(root), *_above(root, folder)) if not ignore.covers(folder)]
-    return sorted(_files(root, prefix, ignores, Selection(root, config), [] if faults is None else faults))
+    chosen = Selection(root, config, suffixes)
+    return sorted(_files(root, prefix, ignores, chosen, [] if faults is None else faults))
 
 
 class Selection:
-    """The configuration's `include` and `exclude` patterns."""
+    """The configuration's `include` and `exclude` patterns, and the suffixes of the files that are looked for."""
 
-    def __init__(self, root: Path, config: Config) -> None:
+    def __init__(self, root: Path, config: Config, suffixes: tuple[str, ...] = PYTHON) -> None:
+        self._suffixes = suffixes
         relative = root.relative_to(config.patterns_root) if root.is_relative_to(config.patterns_root) else Path()
         self._prefix = "" if relative == Path() else relative.as_posix() + "/"
         self._include = _spec(config.include)
@@ -64,7 +76,9 @@ class Selection:
         return self._exclude is not None and self._exclude.match_file(self._prefix + path)
 
     def includes(self, path: str) -> bool:
-        """Whether `include` names the file, or is not configured."""
+        """Whether the file has one of the suffixes, and `include` names it or is not configured."""
+        if not path.endswith(self._suffixes):
+            return False
         return self._include is None or self._include.match_file(self._prefix + path)
 
 
@@ -166,7 +180,7 @@ def _files(root: Path, prefix: str, ignores: list[_Ignore], chosen: Selection, f
             if entry.name not in EXCLUDED_FOLDERS and not _ignored(folder, ignores) and not chosen.excludes(folder):
                 yield from _files(root, folder, ignores, chosen, faults)
             continue
-        wanted = entry.name.endswith(".py") and chosen.includes(path) and not chosen.excludes(path)
+        wanted = chosen.includes(path) and not chosen.excludes(path)
         if wanted and _is_file(entry) and not _ignored(path, ignores):
             yield path
 

@@ -104,6 +104,8 @@ def closing_line(report: Report, style: Style) -> str:
     fixable = sum(any(fix.applicability is Applicability.SAFE for fix in finding.fixes) for finding in shown)
     line += f"; {fixable} with a safe fix (--show-fixes)." if fixable and not style.show_fixes else "."
     line += "".join(f" {counted(number, 'finding')} {why}." for why, number in report.set_aside.items())
+    if report.other_templates:
+        line += f" {counted(report.other_templates, 'template')} of another engine not read."
     hidden = [finding for finding in report.findings if finding.severity < style.min_severity]
     return line + (f" {_by_severity(hidden)} hidden ({_reveal(hidden)})." if hidden else "")
 
