@@ -19,7 +19,7 @@ from promptopt.project.describe import Describer, location
 from promptopt.project.evaluate import FUEL, Evaluator
 from promptopt.project.frames import Frame
 from promptopt.project.interfaces import Interfaces, passes_on
-from promptopt.project.messages import MessageBuilder, Rounds
+from promptopt.project.messages import ASKING, MessageBuilder, Rounds
 from promptopt.project.needs import open_parameters
 from promptopt.project.reach import is_reached
 from promptopt.project.requests import Requests, Site, Slots
@@ -64,9 +64,6 @@ MAX_PROMPTS: Final = 60
 
 SITE_STEPS: Final = 40_000
 """Evaluation steps for all prompts of one request site; callers that are left then are not followed."""
-
-ASKING: Final = frozenset({"input", "prompt", "prompt_async", "ask", "readline", "chat_input", "text_input"})
-"""Functions that ask the user for the next turn, by their last names."""
 
 RECURSION: Final = 12_000
 """Interpreter frames that nested evaluations may take; the evaluator's own bound is reached first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -74,9 +75,15 @@ MAX_PARTS: Final = 3_000
 _MEDIA: Final = ("image", "audio", "file", "video", "document")
 _ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "bot": "assistant", "function": "tool"}
 _KNOWN_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool"})
+_PER_REQUEST: Final = (Volatility.CALL, Volatility.REQUEST)
 _OPAQUE: Final = (Volatile, Member, Unknown, Parameter, Grown)
 _TURNS: Final = frozenset({"conversation-history", "growing-list", "loop-growth", "agent-state"})
 _MAX_TOOL_TEXT: Final = 200
+
+ASKING: Final = frozenset({"input", "prompt", "prompt_async", "ask", "readline", "chat_input", "text_input"})
+"""Functions that ask the user for the next turn, by their last names."""
+
+_AT_TERMINAL: Final = re.compile(r"([\w.]+\.)?(input|prompt|prompt_async|ask|readline)\(")
 
 
 class Rounds(NamedTuple):
@@ -155,7 +162,7 @@ class MessageBuilder:
     def _interpolation(self, hole: Hole) -> Interpolation:
         level, causes = self._seen(self.describer.hole(hole))
         if self.made_once:
-            level, causes = _once(level, causes)
+            level, causes = self._once(level, causes)
         if hole.passed is not None:
             via = location(hole.passed)
             causes = tuple(
@@ -181,13 +188,13 @@ class MessageBuilder:
 
     def _made_ahead(self, description: Description) -> Description:
         level, causes = description
-        if level is not Volatility.CALL or not self.rounds:
+        if level not in _PER_REQUEST or not self.rounds:
             return description
         seen = tuple(self._of_all_rounds(cause) for cause in causes)
         return max((cause.volatility for cause in seen), default=level), seen
 
     def _of_all_rounds(self, cause: Cause) -> Cause:
-        if cause.volatility is not Volatility.CALL or not cause.chain:
+        if cause.volatility not in _PER_REQUEST or not cause.chain:
             return cause
         made = cause.chain[0]
         ahead = [
@@ -196,6 +203,28 @@ class MessageBuilder:
         if not ahead:
             return cause
         return replace(cause, volatility=Volatility.SESSION if any(one.asks for one in ahead) else Volatility.REQUEST)
+
+    def _once(self, level: Volatility, causes: tuple[Cause, ...]) -> Description:
+        """A description of what is made once for an object: a time is not another one on the next call, nor is what
+        was asked for at a terminal before the object was made."""
+        lasting = Volatility.SESSION
+        kept = tuple(replace(one, volatility=lasting) if self._lasts(one) else one for one in causes)
+        if level not in _PER_REQUEST or kept == causes:
+            return level, causes
+        return max(one.volatility for one in kept), kept
+
+    def _lasts(self, cause: Cause) -> bool:
+        if cause.volatility is Volatility.CALL:
+            return True
+        asked = cause.volatility is Volatility.REQUEST and _AT_TERMINAL.match(cause.expression)
+        return bool(asked) and not self._is_in_rounds(cause.chain[:1])
+
+    def _is_in_rounds(self, places: tuple[Location, ...]) -> bool:
+        return any(
+            one.loop.path == place.path and one.loop.start <= place.span.start < one.loop.end
+            for one in self.rounds
+            for place in places
+        )
 
     def _is_around(self, loops: tuple[Location, ...]) -> bool:
         """Whether the request, or a call on the way to it, stands inside a loop."""
@@ -524,13 +553,6 @@ def _block_weight(blocks: tuple[Block, ...]) -> int:
     """How much is known of a message's content: constant characters, then parts."""
     parts = [part for block in blocks for part in flatten(block.parts)]
     return sum(len(part.value) if isinstance(part, Text) else 1 for part in parts)
-
-
-def _once(level: Volatility, causes: tuple[Cause, ...]) -> Description:
-    """A description of what is made once for an object: a time is not another one on the next call."""
-    lasting = Volatility.SESSION
-    kept = tuple(replace(one, volatility=lasting) if one.volatility is Volatility.CALL else one for one in causes)
-    return (lasting if level is Volatility.CALL else level), kept
 
 
 def _uncertain(message: Message | History) -> Message | History:
