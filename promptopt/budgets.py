@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from promptopt.config import NAME_MARK, Budget, Config, suggestion
+from promptopt.filling import CONVERSATION, Filler, names_in
 from promptopt.lock import LockEntry, read_lock, write_lock
 from promptopt.prompt import Call, History, Interpolation, Media, Prompt, Text, stable_texts
-from promptopt.samples import CONVERSATION, Filler, names_in, read_samples
+from promptopt.samples import read_samples
 from promptopt.source import Location, Span
 from promptopt.tokens import Size, encoding_of, measure, most_tokens
 

@@ -1,4 +1,4 @@
-"""Sample values for what prompts are given at run time: read from a file, and put in the values' places."""
+"""Sample values for what prompts are given at run time: read from a file, found by expression."""
 
 from __future__ import annotations
 
@@ -6,40 +6,26 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from promptopt.errors import ConfigError
-from promptopt.prompt import (
-    Block,
-    Choice,
-    History,
-    Interpolation,
-    Message,
-    Part,
-    Parts,
-    Prompt,
-    Repeat,
-    Segment,
-    Text,
-    Volatility,
-)
-from promptopt.source import Location
 
 Samples = Mapping[str, Any]
 """Values by variable name or expression."""
 
-_PARAMETER: Final = re.compile(r"(\w+): ")
-_STEP: Final = re.compile(r"""\.?(\w+)|\[(?:"([^"]*)"|'([^']*)'|(\d+))\]""")
-_NAME: Final = re.compile(r"[^\W\d]\w*")
-_MOST_PARTS: Final = 100_000
-"""Parts that nested repetitions may amount to; what would be more stays one repetition of unknown length."""
-_MISSING: Final = object()
+MISSING: Final = object()
+"""What is found where there is no sample."""
 
-CONVERSATION: Final = "history"
-"""The sample for earlier turns, whatever holds them: a list of texts or messages."""
+_PARAMETER: Final = re.compile(r"(\w+): ")
+_COMPREHENSION: Final = re.compile(r"[(\[{](.+?) for .+ in .+[)\]}]")
+_STEP: Final = re.compile(
+    r"""\.?(?P<name>[^\W\d]\w*)|\[(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')\]"""
+    r"""|\[(?P<index>-?\d+)\]|\[(?P<start>-?\d*):(?P<stop>-?\d*)\]"""
+)
+_WRAPPED: Final = re.compile(r"(?P<how>enumerate|list|reversed|sorted|tuple)\((?P<inner>.+)\)")
+_MEMBERS: Final = re.compile(r"(?P<inner>.+)\.(?P<how>items|keys|values)\(\)")
 
 
 def read_samples(file: Path) -> Samples:
@@ -83,107 +69,71 @@ _READERS: Final[Mapping[str, Callable[[str], object]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Filler:
-    """Puts samples in the place of values; with `stable`, only where the value is known to stay the same from
-    user to user, so that the prefix keeps its end."""
-
-    samples: Samples
-    stable: bool = False
-
-    def prompt(self, prompt: Prompt) -> Prompt:
-        """The prompt with samples for its values and its conversation."""
-        if not self.samples:
-            return prompt
-        return replace(prompt, messages=tuple(new for message in prompt.messages for new in self._message(message)))
-
-    def _message(self, message: Message | History) -> tuple[Message | History, ...]:
-        if isinstance(message, Message):
-            blocks = (replace(b, parts=self._parts(b.parts, self.samples, _MOST_PARTS)) for b in message.blocks)
-            return (replace(message, blocks=tuple(blocks)),)
-        turns = _sample_of(message.expression, self.samples)
-        turns = self.samples.get(CONVERSATION) if turns is _MISSING else turns
-        if self.stable or not isinstance(turns, list):
-            return (message,)
-        return tuple(Message("history", (Block((_text(_turn(turn), message.location),)),)) for turn in turns)
-
-    def _parts(self, parts: Parts, samples: Samples, room: int) -> Parts:
-        return tuple(new for part in parts for new in self._part(part, samples, room))
-
-    def _part(self, part: Part, samples: Samples, room: int) -> Parts:
-        if isinstance(part, Choice):
-            return (replace(part, alternatives=tuple(self._parts(a, samples, room) for a in part.alternatives)),)
-        if isinstance(part, Repeat):
-            return self._repeat(part, samples, room)
-        if not isinstance(part, Interpolation) or (self.stable and part.volatility >= Volatility.USER):
-            return (part,)
-        value = _sample_of(part.expression, samples)
-        return (part,) if value is _MISSING else (_text(str(value), part.location),)
-
-    def _repeat(self, part: Repeat, samples: Samples, room: int) -> Parts:
-        elements = _MISSING if self.stable else _sample_of(part.over, samples)
-        if not isinstance(elements, list) or len(elements) * len(part.body) > room:
-            return (replace(part, body=self._parts(part.body, samples, room)),)
-        left = room // max(len(elements), 1)
-        named = _NAME.fullmatch(part.variable)
-        scopes = ({**samples, part.variable: element} if named else samples for element in elements)
-        return tuple(new for scope in scopes for new in self._parts(part.body, scope, left))
-
-
-def _sample_of(expression: str, samples: Samples) -> Any:
-    """The sample for an expression: under its own text, its variable's name, or a path into a sample
-    (`user.name`, `passage["text"]`); `_MISSING` where there is none."""
+def sample_of(expression: str, samples: Samples) -> Any:
+    """The sample for an expression: under its own text, its variable's name, or a path into another sample
+    (`user.name`, `passage["text"]`, `passages[:5]`); of a comprehension that for its element. `MISSING` where there
+    is none."""
     parameter = _PARAMETER.match(expression)
     wanted = parameter[1] if parameter else " ".join(expression.split())
     if wanted in samples:
         return samples[wanted]
-    value: Any = samples
+    if comprehension := _COMPREHENSION.fullmatch(wanted):
+        return sample_of(comprehension[1], samples)
+    value: Any = dict(samples) if wanted else MISSING
     place = 0
-    while place < len(wanted):
+    while place < len(wanted) and value is not MISSING:
         step = _STEP.match(wanted, place)
-        key = next((group for group in step.groups() if group is not None), None) if step else None
-        if step is None or not isinstance(value, dict) or key not in value:
-            return _item(value, step) if step and step.end() == len(wanted) else _MISSING
-        value, place = value[key], step.end()
-    return value if wanted else _MISSING
+        value = _inside(value, step) if step else MISSING
+        place = step.end() if step else place
+    return value
 
 
-def _item(value: Any, step: re.Match[str]) -> Any:
-    """The element of a list that a last step such as `[0]` names."""
-    number = step[4]
-    return value[int(number)] if number and isinstance(value, list) and int(number) < len(value) else _MISSING
+def _inside(value: Any, step: re.Match[str]) -> Any:
+    """What one step of a path leads to."""
+    if isinstance(value, dict):
+        key = step["name"] or step["double"] or step["single"]
+        return value.get(key, MISSING)
+    if not isinstance(value, list):
+        return MISSING
+    if step["index"]:
+        return value[int(step["index"])] if -len(value) <= int(step["index"]) < len(value) else MISSING
+    start, stop = (int(bound) if bound else None for bound in (step["start"], step["stop"]))
+    return MISSING if step["start"] is None else value[start:stop]
 
 
-def _text(value: str, place: Location | None) -> Text:
-    return Text(value, (Segment(0, len(value), place),) if place else ())
+def rounds(over: str, variable: str, samples: Samples) -> list[Samples] | None:
+    """The samples as each round of a loop sees them, with a value for its variable and Jinja's `loop`; None where
+    there is no sample for what it runs over."""
+    elements = _elements(" ".join(over.split()), samples)
+    if elements is None:
+        return None
+    names = [name.strip() for name in variable.strip("()").split(",")]
+    last = len(elements) - 1
+    return [
+        {**samples, "loop": {"index": n + 1, "index0": n, "length": last + 1}, **_bound(names, element)}
+        for n, element in enumerate(elements)
+    ]
 
 
-def _turn(turn: object) -> str:
-    """The text of one earlier turn: a string, or a message's content."""
-    content = turn.get("content", turn) if isinstance(turn, dict) else turn
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
+def _elements(over: str, samples: Samples) -> list[Any] | None:
+    wrapped = _WRAPPED.fullmatch(over)
+    if wrapped and over not in samples:
+        inner = _elements(wrapped["inner"], samples) or _elements(wrapped["inner"].partition(", ")[0], samples)
+        return [list(pair) for pair in enumerate(inner)] if inner and wrapped["how"] == "enumerate" else inner
+    members = _MEMBERS.fullmatch(over)
+    value = sample_of(members["inner"] if members else over, samples)
+    if members and isinstance(value, dict):
+        return [list(pair) for pair in value.items()] if members["how"] == "items" else list(_members(value, members))
+    return list(value) if isinstance(value, list | dict) else None
 
 
-def names_in(prompt: Prompt) -> frozenset[str]:
-    """What samples for the prompt may be called: its values' expressions, and the names in them."""
-    expressions = {" ".join(expression.split()) for expression in _expressions(prompt)}
-    return frozenset(expressions).union(*map(_NAME.findall, expressions))
+def _members(value: dict[str, Any], members: re.Match[str]) -> Iterator[Any]:
+    return iter(value.values() if members["how"] == "values" else value)
 
 
-def _expressions(prompt: Prompt) -> Iterator[str]:
-    for message in prompt.messages:
-        if isinstance(message, History):
-            yield from (CONVERSATION, message.expression)
-        else:
-            yield from (expression for block in message.blocks for expression in _in_parts(block.parts))
-
-
-def _in_parts(parts: Parts) -> Iterator[str]:
-    for part in parts:
-        if isinstance(part, Repeat):
-            yield part.over
-            yield from _in_parts(part.body)
-        elif isinstance(part, Choice):
-            yield from (expression for alternative in part.alternatives for expression in _in_parts(alternative))
-        elif isinstance(part, Interpolation):
-            yield part.expression
+def _bound(names: list[str], element: Any) -> dict[str, Any]:
+    """The loop's variables with their values; none where the element is of another shape."""
+    if len(names) == 1:
+        return {names[0]: element}
+    fits = isinstance(element, list) and len(element) == len(names)
+    return dict(zip(names, element, strict=True)) if fits else {}
