@@ -137,9 +137,13 @@ Part: TypeAlias = Text | Interpolation | Choice | Repeat | Media
 Parts: TypeAlias = tuple[Part, ...]
 
 
+UNKNOWN_LIFETIME: Final = "?"
+
+
 @dataclass(frozen=True, slots=True)
 class CacheMarker:
-    """An explicit cache breakpoint; `ttl` as written (`"5m"`, `"1h"`), None where it is left out."""
+    """An explicit cache breakpoint; `ttl` as written (`"5m"`, `"1h"`), None where it is left out, `"?"`
+    (`UNKNOWN_LIFETIME`) where it is not known."""
 
     ttl: str | None = None
     location: Location | None = None

@@ -45,6 +45,7 @@ from promptopt.project.values import (
     plain,
 )
 from promptopt.prompt import (
+    UNKNOWN_LIFETIME,
     Block,
     CacheMarker,
     Cause,
@@ -294,7 +295,10 @@ class MessageBuilder:
     def _marker(self, value: Value, block: MapValue | CallResult) -> CacheMarker | None:
         if isinstance(value, Constant) and not value.value:
             return None
-        ttl = plain(value.entries["ttl"]) if isinstance(value, MapValue) and "ttl" in value.entries else None
+        known = isinstance(value, (Constant, MapValue))
+        ttl = None if known else UNKNOWN_LIFETIME
+        if isinstance(value, MapValue) and "ttl" in value.entries:
+            ttl = plain(value.entries["ttl"]) or UNKNOWN_LIFETIME
         place = _place(value) or block.place
         return CacheMarker(ttl, location(place) if place is not None else None)
 

@@ -13,6 +13,9 @@ from promptopt.tokens.models import (
     caches_from_first_block,
     find_model,
     known_models,
+    largest_cache_minimum,
+    lookback,
+    needs_markers,
 )
 from promptopt.tokens.sizes import Figure, Sentence, Size, encoding_of, measure, model_of, reaches
 
@@ -32,9 +35,12 @@ __all__ = [
     "encoding_of",
     "find_model",
     "known_models",
+    "largest_cache_minimum",
+    "lookback",
     "measure",
     "model_of",
     "most_tokens",
+    "needs_markers",
     "reaches",
     "token_counter",
 ]

@@ -91,8 +91,24 @@ def find_model(name: str) -> Model | None:
 
 
 def breakpoint_limit(provider: str | None) -> int | None:
-    """Explicit cache markers that a provider accepts in one request; None where unknown."""
+    """Explicit cache markers that a provider accepts in one request, 0 where it has none; None where unknown."""
     return _caching(provider).get("breakpoints")
+
+
+def lookback(provider: str | None) -> int | None:
+    """Blocks ahead of a marker among which a provider looks for what an earlier request stored; None where unknown."""
+    return _caching(provider).get("lookback")
+
+
+def needs_markers(provider: str | None) -> bool:
+    """Whether a provider caches up to explicit markers only."""
+    return bool(_caching(provider).get("explicit"))
+
+
+def largest_cache_minimum(provider: str | None) -> int | None:
+    """The longest of the shortest prefixes that a provider caches for its models; None where none is known."""
+    minima = [model.cache_minimum for model in known_models().values() if model.provider == provider]
+    return max((minimum for minimum in minima if minimum), default=None)
 
 
 def caches_from_first_block(provider: str | None) -> bool:

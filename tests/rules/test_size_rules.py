@@ -15,6 +15,7 @@ from promptopt.source import Location, Span
 from promptopt.tokens import Size, measure
 from promptopt_rules.cache.prefix_below_minimum import PrefixBelowMinimum
 from promptopt_rules.size.oversized_system_prompt import OversizedSystemPrompt
+from promptopt_rules.size.places import place_in
 
 PLACE = Location("app.py", Span(0, 10))
 
@@ -128,3 +129,14 @@ def test_a_prefix_of_unknown_length_is_left_alone() -> None:
     grown = replace(short, messages=(History("parameter"), *short.messages))
     assert list(PrefixBelowMinimum().check(grown, context)) == []
     assert list(PrefixBelowMinimum().check(replace(short, tools=ToolList()), context)) == []
+
+
+def test_the_place_of_part_of_a_text() -> None:
+    """Exact where characters correspond, the whole piece where they do not, unknown elsewhere."""
+    exact = Segment(0, 5, Location("app.py", Span(10, 15)))
+    escaped = Segment(5, 5, Location("app.py", Span(20, 26)))
+    text = Text("0123456789abc", (exact, escaped))
+    assert place_in(text, 1, 3) == Location("app.py", Span(11, 13))
+    assert place_in(text, 3, 9) == Location("app.py", Span(13, 15))
+    assert place_in(text, 6, 7) == escaped.location
+    assert place_in(text, 11, 12) is None

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from promptopt.tokens import breakpoint_limit, caches_from_first_block, find_model, known_models, token_counter
+from promptopt.tokens import (
+    breakpoint_limit,
+    caches_from_first_block,
+    find_model,
+    known_models,
+    largest_cache_minimum,
+    lookback,
+    needs_markers,
+    token_counter,
+)
 from promptopt.tokens.encodings import encoding_names
 
 TABLES = tomllib.loads((Path(__file__).parents[2] / "promptopt" / "tokens" / "models.toml").read_text("utf-8"))
@@ -69,6 +78,18 @@ def test_limits_are_known_for_some_providers() -> None:
     """Where they are not, there is none to exceed."""
     assert breakpoint_limit("anthropic") == 4
     assert breakpoint_limit("house") is breakpoint_limit(None) is None
+
+
+def test_what_providers_say_about_markers() -> None:
+    """Which need them, how far back they look, and the most that a model of theirs asks for."""
+    assert needs_markers("anthropic")
+    assert not needs_markers("openai")
+    assert not needs_markers(None)
+    assert lookback("anthropic") == 20
+    assert lookback("openai") is None
+    assert largest_cache_minimum("anthropic") == 4096
+    assert largest_cache_minimum("house") is None
+    assert breakpoint_limit("deepseek") == 0
 
 
 def test_engines_and_models_that_cache_otherwise() -> None:

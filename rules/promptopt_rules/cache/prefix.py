@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from promptopt.prompt import (
     Absent,
+    Block,
     CacheMarker,
     Call,
     Choice,
@@ -21,6 +22,7 @@ from promptopt.prompt import (
     Prompt,
     Repeat,
     Text,
+    Tool,
     Volatility,
     constant_texts,
     estimate_tokens,
@@ -190,6 +192,14 @@ def _items(prompt: Prompt) -> Iterator[Item]:
 def _stretches(index: int, message: Message) -> Iterator[Stretch]:
     for block in message.blocks:
         yield Stretch(message.role, index, block.parts, message.certain, block.marker)
+
+
+def marked_items(prompt: Prompt) -> Iterator[Tool | Block]:
+    """What carries an explicit marker and is certain to be sent, in cache order."""
+    yield from (tool for tool in (prompt.tools.tools if prompt.tools else ()) if tool.marker)
+    for message in prompt.messages:
+        if isinstance(message, Message) and message.certain:
+            yield from (block for block in message.blocks if block.marker)
 
 
 def newest_user_message(items: tuple[Item, ...]) -> int:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import ClassVar, Final
 
 from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
-from promptopt.prompt import Block, Message, Prompt, Tool
+from promptopt.prompt import Prompt
 from promptopt.rule import Rule, RuleContext
 from promptopt.tokens import breakpoint_limit
+from promptopt_rules.cache.prefix import marked_items
 
 MAX_RELATED: Final = 8
 
@@ -97,8 +98,8 @@ class TooManyBreakpoints(Rule[Prompt]):
     def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
         """At most one finding per prompt, at the first marker that is too many."""
         limit = breakpoint_limit(subject.call.provider)
-        marked = list(_marked(subject))
-        if limit is None or len(marked) <= limit:
+        marked = list(marked_items(subject))
+        if not limit or len(marked) <= limit:
             return
         place = marked[limit].location or subject.call.location
         earlier = [one.location for one in marked[:limit] if one.location and one.location != place]
@@ -110,11 +111,3 @@ class TooManyBreakpoints(Rule[Prompt]):
             remedies=[Remedy("fewer-markers", "keep the last marker of what changes equally often")],
             group=f"markers@{place.path}:{place.span.start}",
         )
-
-
-def _marked(prompt: Prompt) -> Iterator[Tool | Block]:
-    """What carries a marker and is certain to be sent, in cache order."""
-    yield from (tool for tool in (prompt.tools.tools if prompt.tools else ()) if tool.marker)
-    for message in prompt.messages:
-        if isinstance(message, Message) and message.certain:
-            yield from (block for block in message.blocks if block.marker)

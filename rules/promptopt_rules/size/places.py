@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from promptopt.prompt import Text
+from promptopt.prompt import Block, Message, Prompt, Text
 from promptopt.source import Location, Span
 
 
@@ -20,3 +20,23 @@ def largest(texts: Iterable[Text]) -> Location | None:
     piece = value[longest.offset : longest.offset + longest.length]
     opening = len(piece) - len(piece.lstrip())
     return Location(place.path, Span(place.span.start + opening % longest.length, place.span.end))
+
+
+def place_in(text: Text, start: int, end: int) -> Location | None:
+    """Where characters of a text stand: exactly where they correspond to the source one to one, else the piece of
+    source that they come from; None where that is not known."""
+    for segment in text.map:
+        if segment.offset <= start < segment.offset + segment.length:
+            place = segment.location
+            if place.span.end - place.span.start != segment.length:
+                return place
+            first = place.span.start + start - segment.offset
+            return Location(place.path, Span(first, min(first + end - start, place.span.end)))
+    return None
+
+
+def certain_blocks(prompt: Prompt) -> Iterator[tuple[Message, Block]]:
+    """The content blocks that are certain to be sent."""
+    for message in prompt.messages:
+        if isinstance(message, Message) and message.certain:
+            yield from ((message, block) for block in message.blocks)
