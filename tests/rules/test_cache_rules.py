@@ -164,12 +164,15 @@ class TestVolatilePrefix:
 
     @pytest.mark.parametrize("level", [UNKNOWN, DEPLOYMENT, Volatility.CONSTANT])
     def test_text_of_unknown_length_may_reach_the_minimum(self, level: Volatility) -> None:
-        """Text that stays the same, of a length that is not known."""
+        """Text that stays the same, of a length that is not known; one of which nothing at all is known is taken to be
+        no longer than what is known."""
         unsized = Interpolation("handbook()", level)
-        assert levels(VolatilePrefix, prompt(system(value(CALL), text(300), unsized), QUESTION)) == [W]
+        assert levels(VolatilePrefix, prompt(system(value(CALL), text(512), unsized), QUESTION)) == [W]
+        expected = INFO if level is UNKNOWN else W
+        assert levels(VolatilePrefix, prompt(system(value(CALL), text(511), unsized), QUESTION)) == [expected]
 
     @pytest.mark.parametrize(
-        ("expression", "expected"), [("notes[:2896]", W), ("notes[:2892]", INFO), ("notes[:n]", W), ("notes", W)]
+        ("expression", "expected"), [("notes[:2896]", W), ("notes[:2892]", INFO), ("notes[:n]", INFO), ("notes", INFO)]
     )
     def test_text_that_is_cut_counts_with_its_length(self, expression: str, expected: Severity) -> None:
         """300 tokens and 724 that are four characters each."""
@@ -477,7 +480,7 @@ class TestUnstableOrder:
         """The order is known to differ whatever they are."""
         order = Cause("set-order", "the order of a set", PROCESS, "set(names)")
         unknown = Interpolation("', '.join(set(names))", UNKNOWN, (order,), at(10))
-        assert levels(UnstableOrder, prompt(system(unknown, text(10)), QUESTION)) == [W]
+        assert levels(UnstableOrder, prompt(system(unknown, text(LARGE)), QUESTION)) == [W]
 
     @pytest.mark.parametrize("level", [REQUEST, CALL])
     def test_value_that_says_something_else_anyway(self, level: Volatility) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from math import ceil
 from typing import Final, TypeAlias
 
 from promptopt.prompt import (
@@ -329,8 +330,9 @@ def may_be_cached(prompt: Prompt, arranged: Layout, usual: int) -> bool:
     """Whether the prompt can be as long as it must be for its model to cache it: `usual` tokens where the model's
     minimum is not known.
 
-    Proved by constant text; possible where a conversation, an incomplete tool list or text of unknown
-    length stands ahead of the newest user message, or text that is cut to a length which makes up for the rest.
+    Proved by constant text; possible where a conversation, an incomplete tool list, a setting or text that somebody
+    marked for the cache stands ahead of the newest user message, or text that is cut to a length which makes up for
+    the rest. Values of which nothing is known are taken to be no longer than the text that is known.
     """
     minimum = _cache_minimum(prompt.call, usual)
     if minimum is None:
@@ -338,10 +340,15 @@ def may_be_cached(prompt: Prompt, arranged: Layout, usual: int) -> bool:
     if prompt.tools and not prompt.tools.complete:
         return True
     newest = newest_user_message(arranged.items)
-    if any(isinstance(item, History) or (item.message != newest and is_unsized(item.parts)) for item in arranged.items):
+    if any(isinstance(item, History) for item in arranged.items):
         return True
+    ahead = [part for _, item in arranged.stretches() if item.message != newest for part in _unsized(item.parts)]
+    if any(arranged.marked >= 0 or part.volatility is not Volatility.UNKNOWN for part in ahead):
+        return True
+    minimum = ceil(minimum / 2) if ahead else minimum
     cut = sum(_cut_length(part) or 0 for _, one in arranged.stretches() for part in _values(one.parts))
-    return reaches(arranged.texts(), minimum - estimate_tokens(cut), prompt.call)
+    texts = (text for _, stretch in arranged.stretches() for text in stretch.texts)
+    return reaches(texts, minimum - estimate_tokens(cut), prompt.call)
 
 
 def shares(found: Break, arranged: Layout, call: Call) -> tuple[Figure, Figure]:
@@ -364,7 +371,11 @@ def _cache_minimum(call: Call, usual: int) -> int | None:
 
 def is_unsized(parts: Parts) -> bool:
     """Whether text that stays the same stands there whose length is not known."""
-    return any(_may_be_long(part) and _cut_length(part) is None for part in _values(parts))
+    return any(True for _ in _unsized(parts))
+
+
+def _unsized(parts: Parts) -> Iterator[Interpolation]:
+    return (part for part in _values(parts) if _may_be_long(part) and _cut_length(part) is None)
 
 
 def _may_be_long(part: Interpolation) -> bool:
