@@ -22,6 +22,9 @@ _FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1", re.MULTILINE | re.DO
 _NO_PROSE: Final = re.compile(r"^(?:#|\||[<{\[(]|\*\*[^*]*\*\*$)|[{}<>|=;]|\w\(|https?://|\w:\s*\"")
 """Headings, table rows, markup, data and code."""
 
+MOST_TIMES: Final = 8
+"""What stands there more often is filler, or data of many alike entries."""
+
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -75,7 +78,7 @@ class RepeatedInstructions(Rule[Prompt]):
     ## Silent on
 
     - headings and short phrases
-    - fenced code, tables, markup and data
+    - fenced code, tables, markup, data, and filler that stands there many times
     - messages that are sent on some branch only, alternatives of which one is sent
     - what the user says, passages, tools
 
@@ -107,16 +110,13 @@ class RepeatedInstructions(Rule[Prompt]):
 
     def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
         """At most one finding per prompt."""
-        seen: dict[str, _Unit] = {}
-        repeated: dict[str, tuple[_Unit, _Unit]] = {}
+        seen: dict[str, list[_Unit]] = {}
         for unit in _units(subject, context.options.min_words):
-            key = " ".join(_WORD.findall(unit.sentence.lower()))
-            if key in seen:
-                repeated.setdefault(key, (seen[key], unit))
-            seen.setdefault(key, unit)
+            seen.setdefault(" ".join(_WORD.findall(unit.sentence.lower())), []).append(unit)
+        repeated = [units for units in seen.values() if 1 < len(units) <= MOST_TIMES]
         if not repeated:
             return
-        first, again = max(repeated.values(), key=lambda pair: len(pair[0].sentence))
+        first, again, *_ = max(repeated, key=lambda units: len(units[0].sentence))
         place = again.place or first.place or subject.location
         others = f", as do {len(repeated) - 1} more" if len(repeated) > 1 else ""
         yield self.finding(
