@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from promptopt.errors import TrimError
 from promptopt.trim.choices import OrderName, RankerName, Scorer, UnitName
-from promptopt.trim.filling import Filling, Piece
-from promptopt.trim.layout import SEPARATOR, Layout
 from promptopt.trim.lengths import check_budget, text_counter
-from promptopt.trim.passages import read_passage, with_text
-from promptopt.trim.trimmed import Fate, Part, Trimmed
+from promptopt.trim.trimmed import Trimmed
 
 if TYPE_CHECKING:
     from promptopt.trim.ranking import Ranking
 
 PassageT = TypeVar("PassageT")
-
-_KEPT: Final = frozenset({Fate.RELEVANT, Fate.NEEDED})
 
 
 @dataclass(frozen=True)
@@ -75,15 +69,6 @@ class ContextTrimmer:
 
         return find_ranking(self.ranker, self.model, self.vectors)
 
-    def _ranked(self, query: str, layout: Layout) -> tuple[list[float], list[list[str]]]:
-        """The score and the search terms of each part."""
-        from promptopt.trim.lexical import Candidates  # noqa: PLC0415 (loads numpy)
-        from promptopt.trim.ranking import rank  # noqa: PLC0415
-
-        titles = [passage.title for passage in layout.passages]
-        candidates = Candidates(query, titles, layout.units, layout.homes)
-        return rank(candidates, self._ranking), candidates.documents
-
     def trim(self, query: str, passages: Iterable[PassageT], budget: int | None = None) -> Trimmed[PassageT]:
         """Cut passages to what answers a question.
 
@@ -104,13 +89,17 @@ class ContextTrimmer:
             raise TrimError("passages is one string: give a list of passages")
         if budget is not None:
             check_budget(budget)
-        given = list(passages)
-        read = [read_passage(passage, index) for index, passage in enumerate(given)]
-        layout = Layout(read, sentences=self.unit == "sentence")
-        scores, terms = self._ranked(query, layout) if layout.units else ([], [])
-        filling = Filling(_pieces(layout, terms), budget or self.budget, self.count)
-        filling.fill(sorted(range(len(scores)), key=lambda at: (-scores[at], at)))
-        return _assembled(layout, given, scores, filling, self)
+        from promptopt.trim.selection import select  # noqa: PLC0415 (loads numpy)
+
+        return select(
+            query,
+            list(passages),
+            self._ranking,
+            budget=budget or self.budget,
+            count=self.count,
+            sentences=self.unit == "sentence",
+            order=self.order,
+        )
 
     async def atrim(self, query: str, passages: Iterable[PassageT], budget: int | None = None) -> Trimmed[PassageT]:
         """As `trim`, in a thread of its own."""
@@ -126,66 +115,3 @@ class ContextTrimmer:
 def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     if value not in choices:
         raise TrimError(f"{name} is {value!r}: give one of {', '.join(choices)}")
-
-
-def _pieces(layout: Layout, terms: Sequence[Sequence[str]]) -> list[Piece]:
-    named = {needed for number in range(len(layout.units)) for needed in layout.needed(number)}
-    return [
-        Piece(
-            home=home,
-            text=unit.lead + unit.text,
-            opening=f"{SEPARATOR}{layout.carried[home]}{unit.text}",
-            needs=layout.needed(number),
-            terms=terms[number],
-            skip=unit.heading and number in named,
-        )
-        for number, (home, unit) in enumerate(zip(layout.homes, layout.units, strict=True))
-    ]
-
-
-def _order(homes: Mapping[int, float], layout: Layout, order: OrderName) -> list[int]:
-    """Passages of which something is kept, as they stand in the text.
-
-    Args:
-        homes: the best score of each.
-        layout: where they were given.
-        order: one of the three.
-    """
-    if order == "original":
-        return sorted(homes, key=layout.given.__getitem__)
-    best = sorted(homes, key=lambda home: (-homes[home], home))
-    return best if order == "relevance" else [*best[::2], *reversed(best[1::2])]
-
-
-def _assembled(
-    layout: Layout, given: Sequence[PassageT], scores: Sequence[float], filling: Filling, trimmer: ContextTrimmer
-) -> Trimmed[PassageT]:
-    """The answer for what a filling kept, shortened until the whole text fits."""
-    while True:
-        kept = sorted(filling.kept)
-        best = {home: max(scores[at] for at in run) for home, run in groupby(kept, layout.homes.__getitem__)}
-        parts = {home: list(run) for home, run in groupby(kept, layout.homes.__getitem__)}
-        order = _order(best, layout, trimmer.order)
-        bodies = [layout.body(parts[home]) for home in order]
-        text = SEPARATOR.join(layout.carried[home] + body for home, body in zip(order, bodies, strict=True))
-        tokens = trimmer.count(text) if text else 0
-        if tokens <= filling.budget or not kept:
-            break
-        filling.give_back()
-    fates = [
-        Part(layout.given[home], unit.start, unit.end, score, filling.fate(at))
-        for at, (home, unit, score) in enumerate(zip(layout.homes, layout.units, scores, strict=True))
-    ]
-    empty = [
-        Part(at, 0, len(passage.text), 0.0, Fate.EMPTY)
-        for at, passage in zip(layout.given, layout.passages, strict=True)
-        if not passage.text.strip()
-    ]
-    placed = sorted([*fates, *empty], key=lambda part: (part.passage, part.start))
-    return Trimmed(
-        text=text,
-        passages=[with_text(given[layout.given[home]], body) for home, body in zip(order, bodies, strict=True)],
-        tokens=tokens,
-        kept=tuple(part for part in placed if part.reason in _KEPT),
-        dropped=tuple(part for part in placed if part.reason not in _KEPT),
-    )

@@ -7,13 +7,10 @@ messages. `message_types.toml` lists what may stand in them.
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from promptopt.errors import TrimError
@@ -50,6 +47,9 @@ class _MessageTypes:
 
 @cache
 def _message_types() -> _MessageTypes:
+    import tomllib  # noqa: PLC0415 (both cost a good part of what importing the trimmers does)
+    from importlib.resources import files  # noqa: PLC0415
+
     table = tomllib.loads(files("promptopt.trim").joinpath("message_types.toml").read_text("utf-8"))
     return _MessageTypes(
         roles={name: Role(role) for role, names in table["roles"].items() for name in names},
@@ -172,6 +172,8 @@ def _written(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
+        import json  # noqa: PLC0415 (not needed where a counter is given)
+
         yield json.dumps(value, ensure_ascii=False, default=str)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from hashlib import blake2b
 from inspect import isawaitable, iscoroutine
 from typing import Any, Final
 
@@ -84,6 +83,8 @@ def _user_message(text: str, like: object) -> Any:
 
 
 def _digest(messages: Sequence[Any]) -> bytes:
+    from hashlib import blake2b  # noqa: PLC0415 (loads OpenSSL)
+
     digest = blake2b(digest_size=16)
     for index, message in enumerate(messages):
         facts = read_message(message, index)
