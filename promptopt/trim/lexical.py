@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Final
@@ -79,6 +79,11 @@ class Candidates:
     def query(self) -> frozenset[str]:
         """Search terms of the question."""
         return frozenset(terms(self.question))
+
+    @cached_property
+    def titled(self) -> bool:
+        """Whether at least half of the passages have a title."""
+        return 2 * sum(map(bool, self.titles)) >= len(self.titles)
 
     @cached_property
     def title_terms(self) -> list[list[str]]:
@@ -167,6 +172,11 @@ class Weights:
 LEXICAL: Final = Weights()
 """Where words are most of the evidence."""
 
+UNTITLED: Final = Weights(
+    part=0.4, passage=1.2, lead=0.8, number=0.8, name=0.2, coverage=0.5, top=0.15, mention=1.5, chain=0.6
+)
+"""The same where no title tells of every part what it is about: the best passages come first, parts within them."""
+
 FUSED: Final = Weights(
     part=0.7,
     passage=0.15,
@@ -181,6 +191,9 @@ FUSED: Final = Weights(
     chains=4,
 )
 """Beside static vectors."""
+
+FUSED_UNTITLED: Final = replace(FUSED, part=0.5, passage=1.4, name=0.3, coverage=0.5, top=0.15, mention=1.5, chain=0.6)
+"""The same without titles."""
 
 
 def standardized(scores: Scores) -> Scores:

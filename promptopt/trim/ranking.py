@@ -11,7 +11,18 @@ import numpy as np
 from promptopt.errors import TrimError
 from promptopt.trim.choices import RankerName, Scorer
 from promptopt.trim.encoders import load_bi_encoder, load_cross_encoder
-from promptopt.trim.lexical import FUSED, LEXICAL, Candidates, Scores, Weights, first_scores, standardized, with_hops
+from promptopt.trim.lexical import (
+    FUSED,
+    FUSED_UNTITLED,
+    LEXICAL,
+    UNTITLED,
+    Candidates,
+    Scores,
+    Weights,
+    first_scores,
+    standardized,
+    with_hops,
+)
 from promptopt.trim.units import Unit
 from promptopt.trim.vectors import load_vectors
 
@@ -52,10 +63,12 @@ class Ranking:
 
     Attributes:
         weights: of the lexical evidence.
+        untitled: the same for passages without titles.
         signals: models, cheapest first.
     """
 
     weights: Weights = LEXICAL
+    untitled: Weights = UNTITLED
     signals: tuple[Signal, ...] = ()
 
 
@@ -71,9 +84,9 @@ def find_ranking(ranker: object, model: object = None, vectors: object = "wordll
         TrimError: the ranker is unknown, or a model or library is missing.
     """
     if isinstance(ranker, Scorer):
-        return Ranking(LEXICAL, (Signal(ranker, _MODEL, _SHARE),))
+        return Ranking(signals=(Signal(ranker, _MODEL, _SHARE),))
     if ranker == "lexical":
-        return Ranking(LEXICAL)
+        return Ranking()
     if ranker not in get_args(RankerName):
         raise TrimError(
             f"ranker is {ranker!r}: give {', '.join(get_args(RankerName))} or an object with score(query, texts)"
@@ -84,7 +97,9 @@ def find_ranking(ranker: object, model: object = None, vectors: object = "wordll
             raise TrimError(f"ranker {ranker} needs a model: give its name or folder as model=")
         load = load_cross_encoder if ranker == "cross-encoder" else load_bi_encoder
         signals.append(Signal(load(str(model)), _MODEL_AFTER_VECTORS if signals else _MODEL, _SHARE))
-    return Ranking(FUSED if len(signals) > 1 or ranker == "static" else LEXICAL, tuple(signals))
+    if ranker in {"static", "hybrid"}:
+        return Ranking(FUSED, FUSED_UNTITLED, tuple(signals))
+    return Ranking(signals=tuple(signals))
 
 
 def rank(candidates: Candidates, ranking: Ranking) -> list[float]:
@@ -93,15 +108,16 @@ def rank(candidates: Candidates, ranking: Ranking) -> list[float]:
     Raises:
         TrimError: a ranker gives anything but one finite number per text.
     """
-    evidence = first_scores(candidates, ranking.weights)
-    scores = with_hops(candidates, evidence, ranking.weights)
+    weights = ranking.weights if candidates.titled else ranking.untitled
+    evidence = first_scores(candidates, weights)
+    scores = with_hops(candidates, evidence, weights)
     for signal in ranking.signals:
         share = max(_FEWEST, round(signal.share * len(scores)))
         read = np.sort(np.argsort(-scores, kind="stable")[:share])
         texts = [_with_title(candidates.titles[candidates.homes[at]], candidates.units[at]) for at in read]
         judged = _judged(signal.scorer, candidates.question, texts)
         evidence = _joined(evidence, read, standardized(judged) * signal.weight)
-        scores = with_hops(candidates, evidence, ranking.weights)
+        scores = with_hops(candidates, evidence, weights)
     return [float(score) for score in scores]
 
 

@@ -101,6 +101,21 @@ def test_second_hop() -> None:
     assert [passage["title"] for passage in trimmed.passages] == ["Dune", "Denis Villeneuve"]
 
 
+def test_one_passage_answers_where_none_has_a_title() -> None:
+    """Without titles the best passage is filled up first, not the first sentences of all of them."""
+    answer = "The refund of a ticket is paid to the card. It takes five working days. Banks may add two."
+    others = [
+        "A ticket is valid on the day of travel. Keep it until the end.",
+        "Trains are paid for by the state. They are green.",
+        "The card of the month shows a bridge. It is old.",
+        "Bought bread is fresh. It smells.",
+    ]
+    question = "How is a refund of a ticket bought by card paid?"
+    assert trimmer(100).trim(question, [*others, answer]).passages == [answer]
+    titled = [{"title": f"Page {number}", "text": text} for number, text in enumerate([*others, answer])]
+    assert len(trimmer(110).trim(question, titled).passages) > 1
+
+
 def test_what_is_said_twice_is_kept_once() -> None:
     """A second copy of a sentence is dropped, and the reason is told."""
     said = "The refund takes five working days after the parcel has come back to us."
