@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from promptopt.project import indexing
+from promptopt.project import indexing, members
 from promptopt.project.recurrence import STORED, stored
 from promptopt.project.values import (
     AgainItems,
@@ -210,7 +210,7 @@ class Describer:
             return description
         if description[1] and _shows_all(hole.value):
             return description[1][0].volatility, description[1]
-        if not hole.expression.isidentifier():
+        if not hole.expression.isidentifier() or _is_record(hole.value):
             return description
         source = self.ev.sources.name(hole.expression)
         if source is None or source.kind not in _NAMEABLE:
@@ -235,6 +235,11 @@ class Describer:
         return self.of(item)
 
     def _derived(self, value: Derived) -> Description:
+        if value.how == "lookup":
+            # a record may hold what all of them hold
+            return UNKNOWN
+        if value.how == "record":
+            return self.joined(self._key(key, value.place) for key in value.inputs) if value.inputs else UNKNOWN
         description = self.joined(map(self.of, value.inputs))
         if value.how == "kept" or value.how in STORED:
             return _stored(description, value.how)
@@ -248,6 +253,17 @@ class Describer:
             order = self._named("json-key-order", value.place, "")
             return description[0], (*description[1], *order[1])
         return description
+
+    def _key(self, value: Value, record: Place | None) -> Description:
+        """How often the record changes that is kept under a key: what a conversation refers to stays with it."""
+        description = self.of(value)
+        if description[0] is not Volatility.UNKNOWN or not isinstance(value, Member) or value.how == "call":
+            return description
+        owner = members.identifier(value.base)
+        source = self.ev.sources.member(owner, "id") if owner is not None else None
+        if source is None or source.kind != "session-id":
+            return description
+        return self._named("conversation-record", record, "", by_name=True)
 
     def _member(self, value: Member) -> Description:
         if value.how == "call":
@@ -380,6 +396,14 @@ class Describer:
         return level, tuple(
             replace(cause, chain=(*cause.chain, via)) if via not in cause.chain else cause for cause in causes
         )
+
+
+def _is_record(value: Value) -> bool:
+    """Whether a value is a record looked up by its key, or a part of one: whatever name it is given, it was not
+    searched for."""
+    while isinstance(value, Member):
+        value = value.base
+    return isinstance(value, Derived) and value.how in ("lookup", "record")
 
 
 def _shows_all(value: Value) -> bool:

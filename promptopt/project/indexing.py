@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptopt.project import strings
 from promptopt.project.iteration import element, known_items
-from promptopt.project.members import named_member, narrowed, printed_day
+from promptopt.project.members import kept_under, named_member, narrowed, printed_day
 from promptopt.project.values import (
     Alternatives,
     ClassValue,
@@ -62,7 +62,8 @@ def item(ev: Evaluator, base: Value, key: Value, place: Place | None) -> Value:
         return Member(base, "", "item", place)
     if isinstance(name, str):
         return named_member(ev, base, name, "item", place)
-    return Member(base, "" if name is ... else str(name), "item", place)
+    found = kept_under(ev, base, (key,), place) if name is ... else None
+    return found or Member(base, "" if name is ... else str(name), "item", place)
 
 
 def _map_item(ev: Evaluator, base: MapValue, name: object, key: Value, place: Place | None) -> Value:

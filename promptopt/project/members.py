@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from promptopt.project import classes, jinja
@@ -11,6 +12,7 @@ from promptopt.project.values import (
     CallResult,
     ClassValue,
     Constant,
+    Derived,
     External,
     Instance,
     MapValue,
@@ -99,6 +101,8 @@ def formatted(
     return value if kind == value.kind else _as_kind(ev, value, kind, place)
 
 
+_ID: Final = re.compile(r"(^|_)(id|uuid|guid|pk|slug)$")
+
 MAX_DAY: Final = 10
 """Characters of a printed day."""
 
@@ -129,8 +133,32 @@ def identifier(value: Value) -> str | None:
     return value.name if isinstance(value, Unknown) else None
 
 
+def kept_under(ev: Evaluator, base: Value, keys: tuple[Value, ...], place: Place | None) -> Derived | None:
+    """The record that something not known keeps under a key; None where no key is an id, or where the name of what
+    keeps it tells more."""
+    owner, found = identifier(base), keys_among(keys)
+    if owner is not None and ev.sources.name(owner) is not None:
+        return None
+    return Derived("lookup", found, place) if any(map(is_id, found)) else None
+
+
+def keys_among(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The values that may be keys of records: neither classes nor constants."""
+    return tuple(one for one in values if not isinstance(one, (ClassValue, External, Constant, TextValue)))
+
+
+def is_id(key: Value) -> bool:
+    """Whether a value goes by the name of an id."""
+    if isinstance(key, Derived) and len(key.inputs) == 1:
+        return is_id(key.inputs[0])
+    name = key.expression.rpartition(".")[2] if isinstance(key, Volatile) else identifier(key)
+    return name is not None and bool(_ID.search(name))
+
+
 def named_member(ev: Evaluator, base: Value, name: str, how: str, place: Place | None) -> Value:
     """A part of something unknown, recognised by names where the catalogue lists them."""
+    if isinstance(base, Derived) and base.how == "lookup" and ev.sources.member("", name) is not None:
+        return Derived("record", base.inputs, place)
     owner = identifier(base)
     if owner is not None and name:
         source = ev.sources.member(owner, name)

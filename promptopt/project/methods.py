@@ -68,7 +68,9 @@ def call_unknown(
     if name == "join" and arguments.positional:
         return strings.join(base, ev.force(arguments.positional[0]), place, ev.text(place))
     if name == "get" and arguments.positional:
-        return _get_unknown(ev, base, arguments, place)
+        is_key = constant_key(ev.force(arguments.positional[0])) is not ...
+        found = None if is_key else members.kept_under(ev, base, everything(ev, arguments), place)
+        return found or _get_unknown(ev, base, arguments, place)
     if name in ("encode", "decode") and len(arguments.positional) == 1:
         return _tokens(ev, base, name, arguments, place)
     owner = members.identifier(base)
@@ -80,6 +82,9 @@ def call_unknown(
         return Sequence("list", (Splice(Derived(name, (base,), place)),), ev.volatile(order.kind, place, None), place)
     if ev.sources.sizes(name):
         return Derived("size", (base,), place)
+    keys = members.keys_among(everything(ev, arguments))
+    if ev.sources.looks_up(name) or any(map(members.is_id, keys)):
+        return Derived("lookup", keys, place)
     if ev.sources.passes_method(name):
         return Derived(name, (base, *everything(ev, arguments)), place)
     return Member(Member(base, name, "attribute", place), "", "call", place)

@@ -70,7 +70,8 @@ class Volatile(Value):
 class Derived(Value):
     """Computed from `inputs` by something that keeps what they say; as volatile as they are.
 
-    `how` is `json` for serialised mappings, `member` for a part of something, `kept` and `request` for what another
+    `how` is `json` for serialised mappings, `member` for a part of something, `lookup` for a record that was fetched by
+    its keys, `record` for the text it is about, `kept` and `request` for what another
     method has stored at some time or in each request, else free text.
     """
 

@@ -41,6 +41,7 @@ class _Passing:
     ordering: SymbolIndex[bool]
     sizes: SymbolIndex[bool]
     size_methods: frozenset[str]
+    lookups: frozenset[str]
     caching_decorators: SymbolIndex[bool]
     runners: SymbolIndex[bool]
 
@@ -167,6 +168,10 @@ class SourceCatalogue:
             return dotted in self._passing.size_methods
         return self._passing.sizes.find(dotted) is not None
 
+    def looks_up(self, name: str) -> bool:
+        """Whether a method of this name fetches one record by its key: it changes when the key does."""
+        return name in self._passing.lookups
+
     def caching_decorator(self, dotted: str) -> bool:
         """Whether a function decorated so computes its value once per process and argument."""
         return self._passing.caching_decorators.find(dotted) is not None
@@ -285,6 +290,7 @@ def _passing(files: Iterable[SourceData]) -> _Passing:
         ordering=_flags(pattern for entry in passing for pattern in entry.ordering),
         sizes=_flags(pattern for pattern in sizes if ":" in pattern),
         size_methods=frozenset(pattern for pattern in sizes if ":" not in pattern),
+        lookups=frozenset(name for entry in passing for name in entry.lookups),
         caching_decorators=_flags(pattern for entry in passing for pattern in entry.caching_decorators),
         runners=_flags(pattern for entry in passing for pattern in entry.runners),
     )

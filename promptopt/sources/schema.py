@@ -62,13 +62,15 @@ class Passing:
     `functions` are symbols (`builtins:str`, `json:dumps`), `methods` names of methods on text and
     collections (`strip`, `upper`). `ordering` ones return a fixed order whatever they were given
     (`builtins:sorted`). `sizes` reduce to a number or a flag, which no order can change; those without
-    a root are methods. `runners` return what the command line in their first argument prints.
+    a root are methods. `lookups` are methods that fetch one record by its key. `runners` return what
+    the command line in their first argument prints.
     """
 
     functions: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     ordering: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
+    lookups: tuple[str, ...] = ()
     caching_decorators: tuple[str, ...] = ()
     """Decorators under which a function's value is computed once per process (`functools:lru_cache`)."""
     runners: tuple[str, ...] = ()
