@@ -40,6 +40,9 @@ MAX_SITES: Final = 32
 CHECK_FUEL: Final = 4_000
 """Evaluation steps for finding out what one call calls."""
 
+FIND_STEPS: Final = 20_000
+"""Evaluation steps for finding the callers of one function; candidates that are left then are no callers."""
+
 MAX_DEFINERS: Final = 3
 """Class hierarchies that may define a method for it to be recognised by name alone."""
 
@@ -193,15 +196,15 @@ class Callers:
         names = self._class_names(ref) if name == "__init__" else [name]
         self._index()
         found: list[CallSite] = []
-        for one in names:
-            for where, call in self.ev.world.calls_named(one)[:MAX_CANDIDATES]:
-                site = self._check(ref, where, call, self.ev.scope(where).calls[call][2], 0)
-                if site is not None:
-                    found.append(site)
-            for where, call, shift in self._passed.get(one, ())[:MAX_CANDIDATES]:
-                site = self._check(ref, where, call, self.ev.scope(where).calls[call][3][shift - 1], shift)
-                if site is not None:
-                    found.append(site)
+        begun, limit = self.ev.steps, self.ev.allowed(FIND_STEPS)
+        for where, call, shift in self._candidates(names):
+            if self.ev.steps - begun > limit:
+                self.ev.bounds_hit += 1
+                break
+            fact = self.ev.scope(where).calls[call]
+            site = self._check(ref, where, call, fact[3][shift - 1] if shift else fact[2], shift)
+            if site is not None:
+                found.append(site)
         off = [site for site in found if self.ev.flow(site.scope).is_dead(site.place.start)]
         if off:
             self._switched_off[ref] = off
@@ -209,6 +212,13 @@ class Callers:
         best = [site for site in sites if site.confidence > Confidence.NAME] or sites
         best.sort(key=lambda site: is_test_code(site.scope.path))
         return tuple(best[:MAX_SITES])
+
+    def _candidates(self, names: list[str]) -> Iterator[tuple[ScopeRef, int, int]]:
+        """Calls by these names, and calls that are handed a function by one of them (see `CallSite.shift`)."""
+        for name in names:
+            for where, call in self.ev.world.calls_named(name)[:MAX_CANDIDATES]:
+                yield where, call, 0
+            yield from self._passed.get(name, ())[:MAX_CANDIDATES]
 
     def _class_names(self, ref: ScopeRef) -> list[str]:
         parent = self.ev.parent(ref)

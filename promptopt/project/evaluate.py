@@ -54,6 +54,13 @@ KEPT_FLOWS: Final = 3_000
 FUEL: Final = 20_000
 """Evaluation steps for one request."""
 
+PROJECT_STEPS: Final = 200_000
+STEPS_PER_MODULE: Final = 400
+"""Evaluation steps for a whole project: so many, and so many more for each module; about 10 microseconds each."""
+
+_SCARCE: Final = 10
+"""What is given for one purpose is divided by this when the project's steps are spent."""
+
 
 class Evaluator:
     """Evaluates expressions of the project's modules."""
@@ -67,7 +74,9 @@ class Evaluator:
         self.exhausted = False
         self.bounds_hit = 0
         self.spent = 0
-        self._given = FUEL
+        self._given = self._granted = FUEL
+        self._steps = 0
+        self._budget = PROJECT_STEPS + STEPS_PER_MODULE * len(world.modules)
         self._flows: dict[ScopeRef, Flow] = {}
         self._open: dict[ScopeRef, Frame] = {}
         self._declarations: dict[ScopeRef, tuple[str | None, bool]] = {}
@@ -82,9 +91,31 @@ class Evaluator:
 
     def refuel(self, amount: int = FUEL) -> None:
         """Start the work for another request."""
-        self.spent += max(self._given - self.fuel, 0)
-        self.fuel = self._given = amount
+        self._account()
+        self.fuel = self._given = self._granted = self.allowed(amount)
         self.exhausted = False
+
+    def allowed(self, steps: int) -> int:
+        """So many steps, or few where the project has taken more than its share: what is left is then looked at
+        briefly, and unknown where that is not enough."""
+        return steps if self.steps < self._budget else steps // _SCARCE
+
+    @property
+    def used(self) -> int:
+        """Evaluation steps for this request so far, without those taken apart."""
+        return self._granted - self.fuel
+
+    @property
+    def steps(self) -> int:
+        """Evaluation steps of the run so far."""
+        return self._steps + self._given - self.fuel
+
+    def _account(self) -> None:
+        """Count what was used of the fuel given last."""
+        used = self._given - self.fuel
+        self._steps += used
+        self.spent += used
+        self._given = self.fuel
 
     def is_full(self) -> bool:
         """Whether what is kept in memory is worth forgetting between two requests."""
@@ -111,12 +142,14 @@ class Evaluator:
 
     def apart(self, fuel: int, expression: Expression, ref: ScopeRef, position: int) -> Value:
         """The value of an expression in an open frame, with fuel of its own."""
-        before = self.fuel, self.exhausted
+        before = self.fuel, self._granted, self.exhausted
         self.refuel(fuel)
         try:
             return self.evaluate(expression, self.open_frame(ref), position)
         finally:
-            self.fuel, self.exhausted = before
+            self._account()
+            self.fuel, self._granted, self.exhausted = before
+            self._given = self.fuel
 
     def scope(self, ref: ScopeRef) -> Scope:
         """The facts of a scope."""

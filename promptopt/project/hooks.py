@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptopt.project.describe import Describer, location
 from promptopt.project.frames import END
 from promptopt.project.messages import MessageBuilder
+from promptopt.project.targets import last_name
 from promptopt.project.values import CallResult, External, Function, Place, ScopeRef, Value
 from promptopt.prompt import Call, History, Prompt
+from promptopt.symbols import parse_symbol
 
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
@@ -24,23 +27,26 @@ class Hooked(NamedTuple):
     once: bool
 
 
-def _decorated(ev: Evaluator) -> Iterator[tuple[ScopeRef, Expression, Expression]]:
-    """Decorated functions with each decorator, as it is and with the call taken off (`@agent.instructions()`)."""
+def _decorated(ev: Evaluator, names: AbstractSet[str]) -> Iterator[tuple[ScopeRef, Expression, Expression]]:
+    """Functions with a decorator of one of these names, under whatever name it was imported: with the decorator as
+    it is, and with the call taken off (`@agent.instructions()`)."""
     for path, module in ev.world.modules.items():
+        local = names | {alias for _, name, alias, _ in module.imports if name in names}
+        called = {place for name in local & module.calls_by_name.keys() for place in module.calls_by_name[name]}
         for index, scope in enumerate(module.scopes):
             for decorator in scope.decorators:
-                function = decorator
-                if decorator[0] == "call":
-                    function = module.scopes[scope.parent].calls[decorator[3]][2]
-                yield ScopeRef(path, index), decorator, function
+                if decorator[0] == "call" and (scope.parent, decorator[3]) in called:
+                    yield ScopeRef(path, index), decorator, module.scopes[scope.parent].calls[decorator[3]][2]
+                elif decorator[0] in ("name", "attr") and last_name(decorator) in local:
+                    yield ScopeRef(path, index), decorator, decorator
 
 
 def find(ev: Evaluator) -> dict[Place, tuple[Hooked, ...]]:
     """Functions that add system text to an agent, by the place where the agent is made."""
     names = {hook for sdk in ev.sdks.sdks for shape in sdk.calls for hook in shape.hooks}
     found: dict[Place, tuple[Hooked, ...]] = {}
-    for ref, whole, decorator in _decorated(ev):
-        if decorator[0] != "attr" or decorator[4] not in names:
+    for ref, whole, decorator in _decorated(ev, names):
+        if decorator[0] != "attr":
             continue
         parent = ev.parent(ref)
         if parent is None:
@@ -64,7 +70,9 @@ def _is_dynamic(scope: Scope, decorator: Expression) -> bool:
 
 def prompts(ev: Evaluator, describer: Describer) -> Iterator[Prompt]:
     """Prompts of functions that return the whole system text (`@dynamic_prompt`)."""
-    for ref, _, decorator in _decorated(ev):
+    symbols = (symbol for sdk in ev.sdks.sdks for hook in sdk.hooks for symbol in hook.symbols)
+    names = {parse_symbol(symbol).suffix[-1] for symbol in symbols}
+    for ref, _, decorator in _decorated(ev, names):
         parent = ev.parent(ref)
         if parent is None or decorator[0] not in ("name", "attr"):
             continue

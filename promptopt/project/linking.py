@@ -16,7 +16,7 @@ from promptopt.project.callers import Callers, CallSite
 from promptopt.project.choices import choices
 from promptopt.project.collect import garbage_collection_paused
 from promptopt.project.describe import Describer, location
-from promptopt.project.evaluate import FUEL, Evaluator
+from promptopt.project.evaluate import Evaluator
 from promptopt.project.frames import Frame
 from promptopt.project.interfaces import Interfaces, passes_on
 from promptopt.project.messages import ASKING, MessageBuilder, Rounds
@@ -207,10 +207,10 @@ class _Linker:
     def _prompts(self, site: Site, hooked: tuple[hooks.Hooked, ...]) -> Iterator[Prompt]:
         """The prompts of one site: one for each way its text is supplied."""
         queue = [_Chain((), (site.scope,))]
-        made = steps = 0
-        while queue and made < MAX_PROMPTS and steps < SITE_STEPS:
+        made, steps, limit = 0, 0, self.ev.allowed(SITE_STEPS)
+        while queue and made < MAX_PROMPTS and steps < limit:
             chain = queue.pop(0)
-            steps += FUEL - self.ev.fuel
+            steps += self.ev.used
             self.ev.refuel()
             frame = self._frame(chain)
             if self._is_switched_off(chain) or not self._is_reached(site, chain, frame):

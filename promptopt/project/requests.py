@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 MAX_HOPS: Final = 3
 """Callers of callers that are asked for a client."""
 
+RECOGNITION_FUEL: Final = 4_000
+"""Evaluation steps for finding out whether a call sends a request."""
+
 MAX_ASKED: Final = 8
 """Callers of one function that are asked for a client."""
 
@@ -88,7 +91,7 @@ class Requests:
                 for scope, call in module.calls_by_name[name]
             )
             for _, scope, call in found:
-                self.ev.refuel()
+                self.ev.refuel(RECOGNITION_FUEL)
                 site = self.recognise(ScopeRef(path, scope), call)
                 if site is not None:
                     yield site

@@ -10,7 +10,7 @@ from promptopt.project import calls, classes
 from promptopt.project.frames import END
 from promptopt.project.imports import ImportIndex
 from promptopt.project.jinja import Rendering, Units
-from promptopt.project.targets import assigned_names
+from promptopt.project.targets import assigned_names, last_name
 from promptopt.project.values import (
     EMPTY_ARGUMENTS,
     Arguments,
@@ -87,8 +87,8 @@ class World:
         self._segments: dict[Place, Segments] = {}
         self._writers: dict[str, dict[str, list[ScopeRef]]] = {}
         self._writes: dict[ScopeRef, dict[str, list[tuple[ScopeRef, str]]]] = {}
-        self._methods: dict[ScopeRef, list[ScopeRef]] | None = None
-        self._subclasses: dict[ScopeRef, list[ScopeRef]] | None = None
+        self._derived: tuple[list[ScopeRef], dict[str, list[int]]] | None = None
+        self._subclasses: dict[ScopeRef, list[ScopeRef]] = {}
         self._annotations: dict[tuple[str, ScopeRef], Value | None] = {}
         self._importing: set[tuple[str, str]] = set()
         self._reading: dict[str, Source | None] = {}
@@ -296,13 +296,10 @@ class World:
 
     def methods(self, cls: ScopeRef) -> list[ScopeRef]:
         """Scopes of the functions defined in a class body."""
-        if self._methods is None:
-            self._methods = {}
-            for path, module in self.modules.items():
-                for index, scope in enumerate(module.scopes):
-                    if scope.kind == "function" and scope.parent >= 0 and module.scopes[scope.parent].kind == "class":
-                        self._methods.setdefault(ScopeRef(path, scope.parent), []).append(ScopeRef(path, index))
-        return self._methods.get(cls, [])
+        scopes = enumerate(self.modules[cls.path].scopes)
+        return [
+            ScopeRef(cls.path, index) for index, one in scopes if one.parent == cls.number and one.kind == "function"
+        ]
 
     def writes(self, cls: ClassValue, ev: Evaluator) -> dict[str, list[tuple[ScopeRef, str]]]:
         """Attributes that the methods of a class and its bases assign or mutate: the methods and the
@@ -324,15 +321,47 @@ class World:
 
     def subclasses(self, cls: ScopeRef, ev: Evaluator) -> list[ScopeRef]:
         """Project classes that derive from a class, at any depth."""
-        if self._subclasses is None:
-            self._subclasses = {}
-            for path, module in list(self.modules.items()):
-                for index, scope in enumerate(module.scopes):
-                    if scope.kind == "class" and scope.bases:
-                        ref = ScopeRef(path, index)
-                        for one in classes.ancestry(ev, ClassValue(ref))[1:]:
-                            self._subclasses.setdefault(one.scope, []).append(ref)
-        return self._subclasses.get(cls, [])
+        found = self._subclasses.get(cls)
+        if found is None:
+            candidates = self._deriving_from(ev.scope(cls).name.rpartition(".")[2])
+            found = self._subclasses[cls] = [
+                ref for ref in candidates if any(one.scope == cls for one in classes.ancestry(ev, ClassValue(ref))[1:])
+            ]
+        return found
+
+    def _deriving_from(self, name: str) -> list[ScopeRef]:
+        """Classes with a base that goes by a name, or by the name of such a class, and so on: only these need to be
+        looked at to find the subclasses of one."""
+        if self._derived is None:
+            self._derived = self._by_base()
+        refs, by_base = self._derived
+        found: set[int] = set()
+        names = [name]
+        while names:
+            fresh = [index for index in by_base.get(names.pop(), ()) if index not in found]
+            found.update(fresh)
+            names += [self._simple_name(refs[index]) for index in fresh]
+        return [refs[index] for index in sorted(found)]
+
+    def _simple_name(self, ref: ScopeRef) -> str:
+        return self.modules[ref.path].scopes[ref.number].name.rpartition(".")[2]
+
+    def _by_base(self) -> tuple[list[ScopeRef], dict[str, list[int]]]:
+        """Classes that have bases, and their numbers by the bases' last names, as they are where they are defined."""
+        refs: list[ScopeRef] = []
+        by_base: dict[str, list[int]] = {}
+        for path, module in self.modules.items():
+            aliases = {alias: name for _, name, alias, _ in module.imports if name is not None}
+            for index, scope in enumerate(module.scopes):
+                if scope.kind != "class" or not scope.bases:
+                    continue
+                refs.append(ScopeRef(path, index))
+                for base in scope.bases:
+                    named = base[3] if base[0] == "index" else base
+                    if named[0] in ("name", "attr"):
+                        name = last_name(named)
+                        by_base.setdefault(aliases.get(name, name), []).append(len(refs) - 1)
+        return refs, by_base
 
     def annotated(self, annotation: str | None, ref: ScopeRef, ev: Evaluator) -> Value | None:
         """The class that an annotation names, looked up where the function is defined."""

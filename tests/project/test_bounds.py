@@ -49,3 +49,18 @@ def test_endless_values(text: str) -> None:
     report = check_text(text, "app.py")
     assert len(report.calls) == 1
     assert report.findings == ()
+
+
+def test_a_project_that_spent_its_steps_is_looked_at_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a few steps show is still told; what takes more is unknown and silent, and counted."""
+    head = "import time\n" + HEAD + "def ask():\n    text = f'{time.time()} Rules. ' + 'Be polite. ' * 200\n"
+    chain = "".join(f"    word{n} = {f'word{n - 1}' if n % 60 else repr('a')}\n" for n in range(5_400))
+    long = chain + f"    text = ''.join([{', '.join(f'word{n}' for n in range(59, 5_400, 60))}, text])\n"
+    send = "    messages = [{'role': 'system', 'content': text}]\n" + SEND
+    assert [finding.code for finding in check_text(head + long + send).findings] == ["PO101"]
+    monkeypatch.setattr("promptopt.project.evaluate.PROJECT_STEPS", 0)
+    monkeypatch.setattr("promptopt.project.evaluate.STEPS_PER_MODULE", 0)
+    assert [finding.code for finding in check_text(head + send).findings] == ["PO101"]
+    cut = check_text(head + long + send)
+    assert (len(cut.calls), cut.findings) == (1, ())
+    assert cut.bounds_hit > 0

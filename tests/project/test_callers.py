@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from promptopt.project.callers import Callers, Confidence
 
 
@@ -88,3 +90,26 @@ def test_tests_come_last(sources: Any) -> None:
     files = {"test_a": "from main import ask\ndef a(): ask('t')\n", "z": "from main import ask\ndef z(): ask('u')\n"}
     found = confidences(sources, "ask", "def ask(text): ...\n", **files)
     assert [name for name, _ in found] == ["z", "a"]
+
+
+def test_subclasses_go_by_the_name_that_their_base_was_imported_under(sources: Any) -> None:
+    """Renamed, subscripted, through a module, and at any depth; another class of the name has none of them."""
+    main = "class Desk: ...\nclass Loud(Desk): ...\n"
+    other = (
+        "import main\nfrom main import Desk as Table\n"
+        "class Near(Table): ...\nclass Far(Near): ...\nclass Typed(main.Desk[int]): ...\nclass Own: ...\n"
+    )
+    third = "class Desk: ...\nclass Third(Desk): ...\n"
+    made = sources(main, other=other, third=third)
+    found = made.ev.world.subclasses(made.scope("Desk"), made.ev)
+    assert [made.ev.scope(one).name for one in found] == ["Loud", "Near", "Far", "Typed"]
+
+
+def test_the_search_for_callers_ends(sources: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has not been looked at when the steps are spent is no caller, and that is counted."""
+    monkeypatch.setattr("promptopt.project.callers.FIND_STEPS", 20)
+    calls = "".join(f"def ask{n}(desk):\n    desk.inner.answer_ticket('a')\n" for n in range(50))
+    made = sources("class Desk:\n    def answer_ticket(self, text): ...\n" + calls)
+    found = Callers(made.ev).of(made.scope("Desk.answer_ticket"))
+    assert 0 < len(found) < 32
+    assert made.ev.bounds_hit == 1
