@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -257,6 +258,39 @@ def test_no_budgets(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["budget"]) == 0
     assert capsys.readouterr().out == "0 prompts with a budget, 0 broken; 2 without one (--all).\n"
     assert list(listed(capsys, "--all")) == ["app.py::answer", "app.py::title"]
+
+
+def test_a_limit_that_bytes_prove_loads_no_ranks(project: Path) -> None:
+    """`check` with a budget costs what it costs without one, until something has to be counted."""
+    code = (
+        "import sys; from promptopt.cli import main; main(['check', '--select', 'PO202']); "
+        "print('tiktoken' in sys.modules or 'splintr' in sys.modules, file=sys.stderr)"
+    )
+    for limit, loaded in ((5 * SIZE * len(RULES), "False"), (SIZE, "True")):
+        budget(project, f'"app.py" = {limit}')
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stderr.splitlines()[-1] == loaded
+
+
+def test_a_prefix_that_may_be_long_enough_breaks_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is unknown is told, not judged."""
+    (project / "app.py").write_text(APP.replace("system = RULES", "system = unknown() + RULES"))
+    budget(project, f'"app.py::answer" = {{stable-prefix = {SIZE}}}')
+    assert main(["budget"]) == 0
+    assert f"stable prefix of {SIZE} not proved" in capsys.readouterr().out
+    entry = listed(capsys)["app.py::answer"]
+    assert (entry["stable_prefix"], entry["breaches"]) == ({"proved": 0, "possible": SIZE}, [])
+    budget(project, f'"app.py::answer" = {{stable-prefix = {SIZE + 1}}}')
+    assert main(["budget"]) == 1
+
+
+def test_entries_that_are_no_prompt_any_more_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Until an update takes them out."""
+    main(["budget", "--update"])
+    (project / "app.py").write_text(APP.replace("def title", "def headline"))
+    capsys.readouterr()
+    assert main(["budget"]) == 0
+    assert "promptopt.lock: 'app.py::title' is no prompt any more: --update takes it out" in capsys.readouterr().err
 
 
 def test_stdin_is_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

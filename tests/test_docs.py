@@ -25,7 +25,9 @@ def printed(*arguments: str) -> str:
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False).stdout
 
 
-@pytest.mark.parametrize("command", ["check examples", "show examples/support_assistant/chat.py"])
+@pytest.mark.parametrize(
+    "command", ["check examples", "show examples/support_assistant/chat.py", "budget examples --all"]
+)
 def test_shown_output_is_real(command: str) -> None:
     """Each passage of the block after `$ promptopt ...` stands in the real output; `...` leaves something out."""
     block = re.search(rf"```\n\$ promptopt {re.escape(command)}\n(.*?)```", README, re.DOTALL)
