@@ -233,9 +233,10 @@ class Callers:
             return None
         value = ev.apart(CHECK_FUEL, function, where, ev.flow(where).call_position(call))
         confidence = self._matches(ref, value, function)
-        if confidence is None:
+        facts = ev.scope(where).calls
+        if confidence is None or (confidence is Confidence.HIERARCHY and _is_super(function, facts)):
             return None
-        fact = ev.scope(where).calls[call]
+        fact = facts[call]
         if confidence is Confidence.NAME and not self._arity(ref, fact):
             return None
         return CallSite(where, call, Place(where.path, fact[0], fact[1]), confidence, shift)
@@ -245,21 +246,25 @@ class Callers:
             found = [self._matches(ref, one, function) for one in value.values]
             return max((one for one in found if one is not None), default=None)
         if isinstance(value, Method):
-            value = value.function
+            if value.function.scope == ref:
+                return Confidence.EXACT
+            return self._overrides(ref, value.function.scope, value.receiver)
         if isinstance(value, Function):
-            return Confidence.EXACT if value.scope == ref else self._overrides(ref, value.scope)
+            return Confidence.EXACT if value.scope == ref else self._overrides(ref, value.scope, None)
         if isinstance(value, ClassValue):
             return self._constructs(ref, value)
         if isinstance(value, (Unknown, Member, Parameter)) and function[0] == "attr":
             return self._by_method_name(ref, value)
         return None
 
-    def _overrides(self, ref: ScopeRef, base: ScopeRef) -> Confidence | None:
-        """A call of a base class's method may reach an override."""
+    def _overrides(self, ref: ScopeRef, base: ScopeRef, receiver: Value | None) -> Confidence | None:
+        """A call of a base class's method may reach an override, one of the class of its object or below."""
         mine, theirs = self.ev.parent(ref), self.ev.parent(base)
         if mine is None or theirs is None or mine == theirs or self.ev.scope(mine).kind != "class":
             return None
         related = {one.scope for one in classes.ancestry(self.ev, ClassValue(mine))}
+        if isinstance(receiver, Instance) and receiver.cls.scope not in related:
+            return None
         return Confidence.HIERARCHY if theirs in related else None
 
     def _constructs(self, ref: ScopeRef, cls: ClassValue) -> Confidence | None:
@@ -315,3 +320,11 @@ class Callers:
         required = sum(1 for param in params if param.default is None)
         spread = any(a[0] == "star" for a in positional) or any(name is None for name, _ in keywords)
         return spread or len(positional) + len(keywords) >= required
+
+
+def _is_super(function: Expression, facts: tuple[CallFact, ...]) -> bool:
+    """Whether a method is called on `super()`: that is the base class's, whatever overrides it elsewhere."""
+    if function[0] != "attr" or function[3][0] != "call":
+        return False
+    called = facts[function[3][3]][2]
+    return bool(called[0] == "name" and called[3] == "super")

@@ -46,6 +46,28 @@ def test_a_call_of_the_base_reaches_an_override(sources: Any) -> None:
     assert confidences(sources, "Loud.answer", main) == [("one", Confidence.HIERARCHY)]
 
 
+def test_a_sibling_does_not_reach_an_override(sources: Any) -> None:
+    """What another subclass calls on itself or on `super()` is its own or the base's method."""
+    main = (
+        "class Desk:\n    def answer(self, text): return text\n"
+        "class Loud(Desk):\n    def answer(self, text): ...\n"
+        "class Calm(Desk):\n    def above(self): super().answer('a')\n    def own(self): self.answer('b')\n"
+        "def made(): Calm().answer('c')\n"
+    )
+    assert confidences(sources, "Loud.answer", main) == []
+    found = confidences(sources, "Desk.answer", main)
+    assert sorted(found) == [(name, Confidence.EXACT) for name in ("Calm.above", "Calm.own", "made")]
+
+
+def test_what_the_base_calls_on_itself_reaches_an_override(sources: Any) -> None:
+    """Its objects may be of any subclass."""
+    main = (
+        "class Desk:\n    def answer(self, text): return text\n    def serve(self): self.answer('a')\n"
+        "class Loud(Desk):\n    def answer(self, text): ...\n"
+    )
+    assert confidences(sources, "Loud.answer", main) == [("Desk.serve", Confidence.HIERARCHY)]
+
+
 def test_an_unusual_name_of_two_classes_is_a_guess(sources: Any) -> None:
     """Where one hierarchy has the name it is that one; where several have it, only the name speaks for it."""
     desk = "class Desk:\n    def answer_ticket(self, text): ...\n"
