@@ -124,7 +124,8 @@ def _format(ev: Evaluator, base: TextValue, arguments: Arguments, place: Place) 
         values[key] = ev.force(given)
         places[key] = given.place if isinstance(given, Lazy) else place
     rest = [ev.force(value) for value in arguments.rest]
-    return strings.format_fields(base, _with_rest(ev, strings.lookup_in(values, places, ev), values, rest, place), ev)
+    lookup = strings.lookup_in(values, places, ev, spread=place)
+    return strings.format_fields(base, _with_rest(ev, lookup, values, rest, place), ev)
 
 
 def _with_rest(

@@ -338,13 +338,21 @@ def _nth(values: list[Value], index: int) -> Value:
     return values[index] if index < len(values) else Unknown("percent")
 
 
-def _handed(value: Value, where: Place | None, passed: Place | None, expression: str, ev: Evaluator) -> Pieces:
+def _handed(
+    value: Value,
+    where: Place | None,
+    passed: Place | None,
+    expression: str,
+    ev: Evaluator,
+    *,
+    is_spread: bool = False,
+) -> Pieces:
     """A value put into a template: it stands where the template has its field, unless it brings much
     constant text of its own, whose parts are better shown one by one."""
     pieces = to_pieces(value, where, expression)
     if constant_length(pieces) >= SUBSTANTIAL or all(isinstance(piece, Literal) for piece in pieces):
         return pieces
-    return (Hole(value, where, ev.text(passed) or expression, passed),)
+    return (Hole(value, where, (not is_spread and ev.text(passed)) or expression, passed),)
 
 
 def constant_length(pieces: Pieces) -> int:
@@ -382,8 +390,11 @@ def substitute(template: Value, lookup: Lookup, ev: Evaluator) -> Value:
     return _fill(template, fill)
 
 
-def lookup_in(values: Mapping[str, Value], places: Mapping[str, Place | None], ev: Evaluator) -> Lookup:
-    """A field's value among named ones; dotted and indexed names are members of them."""
+def lookup_in(
+    values: Mapping[str, Value], places: Mapping[str, Place | None], ev: Evaluator, *, spread: Place | None = None
+) -> Lookup:
+    """A field's value among named ones; dotted and indexed names are members of them. Those whose place is `spread`
+    come out of a mapping: the source text there says nothing of them."""
 
     def lookup(name: str, where: Place | None) -> Hole | TextValue:
         root, *rest = re.split(r"(?=[.\[])", name)
@@ -396,8 +407,8 @@ def lookup_in(values: Mapping[str, Value], places: Mapping[str, Place | None], e
                 value = ev.attribute(value, key, where)
             else:
                 value = ev.item(value, int(key) if key.isdecimal() else key.strip("'\""))
-        pieces = _handed(value, where, places.get(root.strip()), name, ev)
-        return TextValue(pieces)
+        passed = places.get(root.strip())
+        return TextValue(_handed(value, where, passed, name, ev, is_spread=passed is not None and passed == spread))
 
     return lookup
 
