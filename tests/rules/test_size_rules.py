@@ -15,7 +15,7 @@ from promptopt.source import Location, Span
 from promptopt.tokens import Size, measure
 from promptopt_rules.cache.prefix_below_minimum import PrefixBelowMinimum
 from promptopt_rules.size.oversized_system_prompt import OversizedSystemPrompt
-from promptopt_rules.size.places import place_in
+from promptopt_rules.size.places import largest, place_in
 
 PLACE = Location("app.py", Span(0, 10))
 
@@ -140,3 +140,13 @@ def test_the_place_of_part_of_a_text() -> None:
     assert place_in(text, 3, 9) == Location("app.py", Span(13, 15))
     assert place_in(text, 6, 7) == escaped.location
     assert place_in(text, 11, 12) is None
+
+
+def test_a_text_with_values_begins_at_its_first_piece() -> None:
+    """Pieces between which a value stands belong together; a longer text elsewhere comes first."""
+    head = Text("  You are", (Segment(0, 9, Location("app.py", Span(10, 19))),))
+    rest = Text("a clerk. " * 9, (Segment(0, 81, Location("app.py", Span(40, 121))),))
+    apart = Text("Rules. " * 5, (Segment(0, 35, Location("app.py", Span(900, 935))),))
+    assert largest([apart, rest, head]) == Location("app.py", Span(12, 19))
+    assert largest([head, apart]) == apart.map[0].location
+    assert largest([Text("unmapped")]) is None

@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
-from promptopt.prompt import Block, Message, Prompt, Text
+from promptopt.prompt import Block, Message, Prompt, Segment, Text
 from promptopt.source import Location, Span
+
+NEAR: Final = 300
+"""Characters of source between two pieces of one text: values and the code that puts them in."""
 
 
 def largest(texts: Iterable[Text]) -> Location | None:
-    """Where the longest piece of source among texts stands, without the blanks and line ends that open it."""
-    segments = [(segment, text.value) for text in texts for segment in text.map]
-    if not segments:
+    """Where the largest part of texts begins in the source: the first of the pieces that stand close together there,
+    without the blanks and line ends that open it."""
+    pieces = [(segment, text.value) for text in texts for segment in text.map]
+    pieces.sort(key=lambda piece: piece[0].location)
+    clusters: list[list[tuple[Segment, str]]] = []
+    for piece in pieces:
+        if clusters and _is_near(clusters[-1][-1][0].location, piece[0].location):
+            clusters[-1].append(piece)
+        else:
+            clusters.append([piece])
+    if not clusters:
         return None
-    longest, value = max(segments, key=lambda one: one[0].length)
-    place = longest.location
-    if longest.length != place.span.end - place.span.start:
+    return _opening(*max(clusters, key=lambda cluster: sum(segment.length for segment, _ in cluster))[0])
+
+
+def _is_near(one: Location, following: Location) -> bool:
+    return one.path == following.path and following.span.start - one.span.end <= NEAR
+
+
+def _opening(segment: Segment, value: str) -> Location:
+    place = segment.location
+    if segment.length != place.span.end - place.span.start:
         return place
-    piece = value[longest.offset : longest.offset + longest.length]
-    opening = len(piece) - len(piece.lstrip())
-    return Location(place.path, Span(place.span.start + opening % longest.length, place.span.end))
+    piece = value[segment.offset : segment.offset + segment.length]
+    blanks = len(piece) - len(piece.lstrip())
+    return Location(place.path, Span(place.span.start + blanks % segment.length, place.span.end))
 
 
 def place_in(text: Text, start: int, end: int) -> Location | None:
