@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from promptopt.project import calls, strings, templates
 from promptopt.project.describe import Describer, Description, location
+from promptopt.project.growth import grows_in_loop, grows_without_end
 from promptopt.project.values import (
     EMPTY_ARGUMENTS,
     Again,
@@ -235,6 +236,12 @@ class MessageBuilder:
             for place in self.places
         )
 
+    def _grows_in(self, loop: Place | None) -> bool:
+        """Whether a list that grows in a loop around the request is a conversation without end: each round asks the
+        user for something, and nothing in it cuts a list."""
+        asked = loop is not None and any(one.asks and one.loop == loop for one in self.rounds)
+        return loop is not None and asked and grows_in_loop(self.ev, loop)
+
     def blocks(self, content: Value, place: Place | None) -> tuple[Block, ...]:
         """A message's content: one text, or a list of blocks."""
         if isinstance(content, Sequence):
@@ -399,7 +406,8 @@ class MessageBuilder:
     def _again(self, item: AgainItems, role: str) -> tuple[Message | History, ...]:
         loop = location(item.loop) if item.loop is not None else None
         if item.grows and loop is not None and self._is_around((loop,)):
-            return (History("loop", (), item.label, loop),)
+            endless = isinstance(item.over, Grown)  # `while`
+            return (History("loop", (), item.label, loop, unbounded=endless and self._grows_in(item.loop)),)
         built = self._items(item.items, role)
         if any(isinstance(one, History) for one in built):
             return built
@@ -414,7 +422,8 @@ class MessageBuilder:
         where = location(place) if place is not None else None
         words = self.ev.text(place)
         if isinstance(value, Grown):
-            return History(value.where, (), words, where)
+            unbounded = self._grows_in(value.place) if value.where == "loop" else grows_without_end(self.ev, value)
+            return History(value.where, (), words, where, unbounded=unbounded)
         if isinstance(value, Member) and value.how == "slice":
             inner = self._history(value.base, place)
             return History(inner.grows_in, ("slice",), words, where, inner.known)
@@ -423,7 +432,8 @@ class MessageBuilder:
             return History("parameter", (), words, where, known)
         _, causes = self.describer.of(value)
         known = any(cause.kind in _TURNS for cause in causes)
-        return History("parameter" if known else "unknown", (), words, where, known)
+        unbounded = known and grows_without_end(self.ev, value)
+        return History("parameter" if known else "unknown", (), words, where, known, unbounded)
 
     def _message(self, item: Value, role: str) -> tuple[Message | History, ...]:
         if isinstance(item, MapValue):

@@ -1,0 +1,1 @@
+"""Conversations: what makes them grow."""
