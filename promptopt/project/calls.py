@@ -322,6 +322,8 @@ def _volatile_method(
         return members.formatted(ev, base, name, directives, place, frame)
     if ev.sources.sizes(name):
         return Derived("size", (base,), place)
+    if name == "replace" and members.sets_back(base, arguments.keywords.keys()):
+        return members.set_back(ev, base, frozenset(arguments.keywords), place)
     if name in ("split", "partition"):
         separator = library.text_of(ev, arguments.positional[0]) if arguments.positional else None
         return members.halves(ev, base, name, separator, place)

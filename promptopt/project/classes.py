@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import memo, objects
+from promptopt.project import lifetime, memo, objects
 from promptopt.project.frames import END, Frame
 from promptopt.project.targets import path_of
 from promptopt.project.values import (
@@ -386,7 +386,7 @@ def _new_method_frame(ev: Evaluator, instance: Instance, ref: ScopeRef) -> Frame
     level = None
     bindings: dict[str, Lazy | Value] = {}
     if ev.scope(ref).name.endswith(("__init__", "__post_init__", "model_post_init")):
-        level = "process" if instance.at_import else "session"
+        level = "process" if instance.at_import or lifetime.is_single(ev, instance.cls) else "session"
         if instance.arguments is not None:
             bindings = ev.world.bind(ref, instance.arguments, skip=1, ev=ev)
     return Frame(ref, bindings, receiver=instance, closure=closure, level=level, call=instance.place)

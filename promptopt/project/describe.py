@@ -42,6 +42,7 @@ from promptopt.project.values import (
     Volatile,
     item_values,
     literal,
+    plain,
     with_parts,
 )
 from promptopt.prompt import Cause, Volatility
@@ -240,6 +241,8 @@ class Describer:
             return UNKNOWN
         if value.how == "record":
             return self.joined(self._key(key, value.place) for key in value.inputs) if value.inputs else UNKNOWN
+        if value.how in ("strftime", "__format__") and len(value.inputs) > 1:
+            return self._printed(value.inputs[0], plain(value.inputs[1]), value.how)
         description = self.joined(map(self.of, value.inputs))
         if value.how == "kept" or value.how in STORED:
             return _stored(description, value.how)
@@ -253,6 +256,24 @@ class Describer:
             order = self._named("json-key-order", value.place, "")
             return description[0], (*description[1], *order[1])
         return description
+
+    def _printed(self, value: Value, directives: str | None, method: str) -> Description:
+        """A value printed by directives, which decide what is left of a time."""
+        level, causes = self.of(value)
+        if directives is None:
+            return level, causes
+        kinds = [self.ev.sources.formatted(cause.kind, directives, method) for cause in causes]
+        kept = tuple(self._as(cause, kind) for cause, kind in zip(causes, kinds, strict=True) if kind)
+        return _limited(level, causes, kept)
+
+    def _as(self, cause: Cause, kind: str) -> Cause:
+        """A cause as what is left of it: the date of a time."""
+        if kind == cause.kind:
+            return cause
+        source = self.ev.sources.kind(kind)
+        volatility = min(source.volatility, cause.volatility)
+        # what it is the date of changes more often than the date
+        return replace(cause, kind=kind, label=source.label, volatility=volatility, expression="")
 
     def _key(self, value: Value, record: Place | None) -> Description:
         """How often the record changes that is kept under a key: what a conversation refers to stays with it."""
@@ -268,6 +289,8 @@ class Describer:
     def _member(self, value: Member) -> Description:
         if value.how == "call":
             level, causes = self.of(value.base)
+            if self._narrows(value.base):
+                return level, causes
             calls = tuple(cause for cause in causes if cause.volatility is Volatility.CALL)
             return (Volatility.CALL, calls) if calls else UNKNOWN
         if isinstance(value.base, (External, Instance, CallResult, Function, ClassValue)):
@@ -284,11 +307,20 @@ class Describer:
             # what a mapping holds says nothing of its keys
             return UNKNOWN
         level, causes = _unprinted(self.of(value.base))
+        if value.how == "attribute":
+            narrowed = tuple(self._as(cause, self.ev.sources.narrow(cause.kind, value.name)) for cause in causes)
+            level, causes = _limited(level, causes, narrowed)
         if value.how == "element":
             level, causes = _unordered_parts(level, causes)
         if value.how in ("attribute", "item") and not self._says_what_it_is_part_of(value.name):
             level, causes = _without(level, causes, lambda cause: cause.by_name and cause.kind in _TEXTS)
         return UNKNOWN if level < Volatility.USER and not causes else (level, causes)
+
+    def _narrows(self, value: Value) -> bool:
+        """Whether a method is one that leaves less of what its object says: `when.date`."""
+        if not isinstance(value, Member) or value.how != "attribute":
+            return False
+        return any(self.ev.sources.narrow(cause.kind, value.name) != cause.kind for cause in self.of(value.base)[1])
 
     def _says_what_it_is_part_of(self, name: str) -> bool:
         """Whether an attribute or key of something that goes by a text's name says what that name says; others may
@@ -445,6 +477,15 @@ def _without(level: Volatility, causes: tuple[Cause, ...], drop: Callable[[Cause
     if len(kept) == len(causes):
         return level, causes
     return max((Volatility.UNKNOWN, *(cause.volatility for cause in kept))), kept
+
+
+def _limited(level: Volatility, before: tuple[Cause, ...], causes: tuple[Cause, ...]) -> Description:
+    """A description whose causes have become less; where they decided its level, so has that."""
+    if causes == before:
+        return level, before
+    highest = max((cause.volatility for cause in causes), default=Volatility.CONSTANT)
+    decided = level is max((cause.volatility for cause in before), default=None)
+    return (highest if decided else level), causes
 
 
 def _unordered(value: Value) -> bool:

@@ -85,6 +85,7 @@ class Evaluator:
         self.instances: list[Instance] = []
         self.settled: dict[int, tuple[Value, Value]] = {}
         self.changes: dict[tuple[int, str], tuple[object, Value]] = {}
+        self.singles: dict[ScopeRef, bool] = {}
         self.setters: dict[tuple[ScopeRef, str], frozenset[str] | None] = {}
         self.active: dict[ScopeRef, int] = {}
         self.recurrence = Recurrence(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from promptopt.project import classes, jinja
@@ -90,7 +91,11 @@ def _as_kind(ev: Evaluator, base: Volatile, kind: str, place: Place | None) -> V
 def formatted(
     ev: Evaluator, value: Value, method: str, directives: str | None, place: Place | None, frame: Frame | None
 ) -> Value:
-    """A value printed by strftime directives, which decide between a time, a day and nothing."""
+    """A value printed by strftime directives, which decide between a time, a day, a month and nothing."""
+    if isinstance(value, Alternatives):
+        return value.over(lambda one: formatted(ev, one, method, directives, place, frame))
+    if isinstance(value, (Parameter, Member)) and directives is not None and "%" in directives:
+        return Derived(method, (value, literal(directives)), place)
     if not isinstance(value, Volatile) or not ev.sources.takes_format(value.kind, method):
         return value
     if directives is None:
@@ -106,6 +111,11 @@ _ID: Final = re.compile(r"(^|_)(id|uuid|guid|pk|slug)$")
 MAX_DAY: Final = 10
 """Characters of a printed day."""
 
+MAX_MONTH: Final = 7
+"""Characters of a printed year and month."""
+
+PRINTED_MONTH: Final = "%Y-%m"
+
 PRINTED_DAY: Final = "%Y-%m-%d"
 """How a time begins that is printed without directives; the hour follows behind a space or a T."""
 
@@ -113,7 +123,24 @@ PRINTED_DAY: Final = "%Y-%m-%d"
 def printed_day(ev: Evaluator, value: Value, end: int, place: Place | None) -> Value:
     """The first characters of a time that is printed without directives: its day where they end ahead of the hour."""
     is_plain = isinstance(value, Volatile) and "strf" not in value.expression
-    return formatted(ev, value, "strftime", PRINTED_DAY, place, None) if is_plain and end <= MAX_DAY else value
+    directives = PRINTED_MONTH if end <= MAX_MONTH else PRINTED_DAY
+    return formatted(ev, value, "strftime", directives, place, None) if is_plain and end <= MAX_DAY else value
+
+
+OF_A_DAY: Final = frozenset({"hour", "minute", "second", "microsecond"})
+
+
+def sets_back(value: Volatile, fields: Collection[str]) -> bool:
+    """Whether `now.replace(hour=0, ...)` leaves a day, or `today.replace(day=1)` a month."""
+    return set(fields) >= OF_A_DAY or (value.kind == "date" and "day" in fields)
+
+
+def set_back(ev: Evaluator, value: Value, fields: frozenset[str], place: Place | None) -> Value:
+    """`now.replace(hour=0, minute=0, ...)`: where all that passes within a day is set, its day is left."""
+    directives = PRINTED_MONTH if "day" in fields else PRINTED_DAY
+    if isinstance(value, Volatile):
+        return formatted(ev, value, "strftime", directives, place, None)
+    return Derived("strftime", (value, literal(directives)), place)
 
 
 def halves(ev: Evaluator, value: Volatile, method: str, separator: str | None, place: Place) -> Value:
@@ -152,7 +179,12 @@ def is_id(key: Value) -> bool:
     if isinstance(key, Derived) and len(key.inputs) == 1:
         return is_id(key.inputs[0])
     name = key.expression.rpartition(".")[2] if isinstance(key, Volatile) else identifier(key)
-    return name is not None and bool(_ID.search(name))
+    return name is not None and is_id_name(name)
+
+
+def is_id_name(name: str) -> bool:
+    """Whether a name says that something is an id."""
+    return bool(_ID.search(name))
 
 
 def named_member(ev: Evaluator, base: Value, name: str, how: str, place: Place | None) -> Value:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from promptopt.project import indexing, members, strings
+from promptopt.project.targets import last_name
 from promptopt.project.values import (
     NONE,
     AgainItems,
@@ -62,17 +63,9 @@ def call_unknown(
     ev: Evaluator, base: Value, name: str, arguments: Arguments, place: Place, _frame: Frame | None
 ) -> Value:
     """A method of a value of unknown type: what it keeps is decided by its name."""
-    if name == "replace" and len(arguments.positional) == 2:
-        old, new = (ev.force(argument) for argument in arguments.positional)
-        return strings.replace(base, old, new, place, ev)
-    if name == "join" and arguments.positional:
-        return strings.join(base, ev.force(arguments.positional[0]), place, ev.text(place))
-    if name == "get" and arguments.positional:
-        is_key = constant_key(ev.force(arguments.positional[0])) is not ...
-        found = None if is_key else members.kept_under(ev, base, everything(ev, arguments), place)
-        return found or _get_unknown(ev, base, arguments, place)
-    if name in ("encode", "decode") and len(arguments.positional) == 1:
-        return _tokens(ev, base, name, arguments, place)
+    carried_out = _carried_out(ev, base, name, arguments, place)
+    if carried_out is not None:
+        return carried_out
     owner = members.identifier(base)
     source = ev.sources.member(owner, name) if owner is not None else None
     if source is not None:
@@ -82,12 +75,37 @@ def call_unknown(
         return Sequence("list", (Splice(Derived(name, (base,), place)),), ev.volatile(order.kind, place, None), place)
     if ev.sources.sizes(name):
         return Derived("size", (base,), place)
-    keys = members.keys_among(everything(ev, arguments))
-    if ev.sources.looks_up(name) or any(map(members.is_id, keys)):
-        return Derived("lookup", keys, place)
     if ev.sources.passes_method(name):
         return Derived(name, (base, *everything(ev, arguments)), place)
+    if ev.sources.looks_up(name) or any(map(_names_id, (*arguments.positional, *arguments.keywords.values()))):
+        return Derived("lookup", members.keys_among(everything(ev, arguments)), place)
     return Member(Member(base, name, "attribute", place), "", "call", place)
+
+
+def _carried_out(ev: Evaluator, base: Value, name: str, arguments: Arguments, place: Place) -> Value | None:
+    """What methods of texts and mappings return that keep what they say, whatever they are called on."""
+    if name == "replace" and len(arguments.positional) == 2:
+        old, new = (ev.force(argument) for argument in arguments.positional)
+        return strings.replace(base, old, new, place, ev)
+    if name == "replace" and arguments.keywords.keys() >= members.OF_A_DAY:
+        return members.set_back(ev, base, frozenset(arguments.keywords), place)
+    if name == "join" and arguments.positional:
+        return strings.join(base, ev.force(arguments.positional[0]), place, ev.text(place))
+    if name == "get" and arguments.positional:
+        is_key = constant_key(ev.force(arguments.positional[0])) is not ...
+        found = None if is_key else members.kept_under(ev, base, everything(ev, arguments), place)
+        return found or _get_unknown(ev, base, arguments, place)
+    if name in ("encode", "decode") and len(arguments.positional) == 1:
+        return _tokens(ev, base, name, arguments, place)
+    return None
+
+
+def _names_id(argument: Lazy | Value) -> bool:
+    """Whether an argument is written as an id: `conversation.document_id`."""
+    if not isinstance(argument, Lazy):
+        return members.is_id(argument)
+    expression = argument.expression
+    return expression[0] in ("name", "attr") and members.is_id_name(last_name(expression))
 
 
 def _tokens(ev: Evaluator, base: Value, name: str, arguments: Arguments, place: Place) -> Value:

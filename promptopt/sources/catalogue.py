@@ -147,7 +147,8 @@ class SourceCatalogue:
         resolution = strftime_resolution(directives)
         if resolution is Resolution.NOTHING and ((kind, member) in self._conversions.tokens or not member):
             resolution = token_resolution(directives, doubled=not member)
-        return {Resolution.TIME: kind, Resolution.DAY: to, Resolution.NOTHING: ""}[resolution]
+        month = self.narrow(to, "month")
+        return {Resolution.TIME: kind, Resolution.DAY: to, Resolution.MONTH: month, Resolution.NOTHING: ""}[resolution]
 
     def passes_function(self, dotted: str) -> bool:
         """Whether the result of the function changes just when an argument does."""

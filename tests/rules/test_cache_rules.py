@@ -356,6 +356,31 @@ class TestVolatilePrefix:
         [finding] = found(VolatilePrefix, prompt(system(*parts), QUESTION))
         assert (finding.severity, finding.location) == (W, at(30))
 
+    @pytest.mark.parametrize(
+        ("names", "words"),
+        [
+            ("a", "`a`, which changes as well."),
+            ("abc", "`a`, `b` and `c`, which change as well."),
+            ("abcd", "`a`, `b`, `c` and `d`, which change as well."),
+            ("abcde", "`a`, `b`, `c` and 2 more values that change."),
+            ("aa", "`a`, which changes as well."),
+        ],
+    )
+    def test_what_else_must_move_is_named(self, names: str, words: str) -> None:
+        """Where another value that changes stays ahead, moving one gains nothing."""
+        others = [value(USER, "user-identity", offset=10 * n, expression=one) for n, one in enumerate(names)]
+        [finding] = found(VolatilePrefix, prompt(system(*others, value(CALL, offset=90), text(LARGE)), QUESTION))
+        assert finding.location == at(90)
+        assert finding.message.endswith(f"behind the constant text, together with {words}")
+
+    def test_value_ahead_of_which_nothing_is_known_is_pointed_at(self) -> None:
+        """It may change as well; one behind the finding's place does not matter."""
+        open_value = Interpolation("persona", UNKNOWN, (), at(40))
+        parts = (open_value, value(CALL, offset=90), Interpolation("tone", UNKNOWN, (), at(120)), text(LARGE))
+        [finding] = found(VolatilePrefix, prompt(system(*parts), QUESTION))
+        assert [one.location for one in finding.related if "not resolved" in one.message] == [at(40)]
+        assert "together" not in finding.message
+
     def test_message_tells_what_how_much_and_what_to_do(self) -> None:
         """As on the screens."""
         newest = message("user", text(52), value(REQUEST))

@@ -32,6 +32,13 @@ def test_text_of_a_day_is_the_same_at_every_time_of_that_day(fmt: str, one: date
         assert one.strftime(fmt) == same_day.strftime(fmt)
 
 
+@given(directives, moments, st.integers(1, 28))
+def test_text_of_a_month_is_the_same_on_every_day_of_it(fmt: str, one: datetime, day: int) -> None:
+    """A format called `month` never tells two days of one month apart."""
+    if strftime_resolution(fmt) is Resolution.MONTH:
+        assert one.strftime(fmt) == one.replace(day=day, hour=5).strftime(fmt)
+
+
 @given(directives, moments, moments)
 def test_text_without_directives_is_constant(fmt: str, one: datetime, other: datetime) -> None:
     """A format called constant never tells two moments apart."""
@@ -73,7 +80,9 @@ def test_any_text_has_a_resolution(fmt: str) -> None:
         ("%Y-%m-%d 00:00:00", "date"),
         ("%d %b %Y", "date"),
         ("%G-W%V-%u", "date"),
-        ("%Ey", "date"),
+        ("%Ey", "month"),
+        ("%B %Y", "month"),
+        ("%B %d", "date"),
         ("%Y %Z", "date"),
         ("%#d", "date"),
         ("", ""),
@@ -100,7 +109,8 @@ def test_strftime_directives_decide(fmt: str, kind: str) -> None:
         ("LLLL", "time-of-day"),
         ("LT", "time-of-day"),
         ("X", "time-of-day"),
-        ("YYYY [at home]", "date"),
+        ("YYYY [at home]", "month"),
+        ("D MMMM", "date"),
         ("[Hello]", ""),
         ("%Y-%m-%d", "date"),
         ("%H", "time-of-day"),
@@ -161,4 +171,4 @@ def test_the_members_called_date_are_the_same_all_day() -> None:
         checked += 1
         other = getattr(evening, member)
         assert (value() if callable(value) else value) == (other() if callable(other) else other), member
-    assert checked >= len({"date", "year", "month", "day", "weekday", "isoweekday", "isocalendar", "toordinal"})
+    assert checked >= len({"date", "day", "weekday", "isoweekday", "isocalendar", "toordinal"})

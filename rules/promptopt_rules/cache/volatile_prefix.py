@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from promptopt.finding import Applicability, Finding, Remedy, Severity
+from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
 from promptopt.prompt import Prompt, Volatility
 from promptopt.rule import Rule, RuleContext
+from promptopt.source import Location
 from promptopt.tokens import Figure, Sentence, reaches
 from promptopt_rules.cache.evidence import (
     GROWING,
@@ -19,6 +20,7 @@ from promptopt_rules.cache.evidence import (
     describe,
     further,
     group,
+    named,
 )
 from promptopt_rules.cache.prefix import INSTRUCTING, TOOLS, Layout, layout, may_be_cached, shares
 
@@ -41,8 +43,10 @@ class VolatilePrefix(Rule[Prompt]):
     name, an id made at import), and in a lone user message where a value that could not be resolved
     stands ahead, inside the text: it may change as well.
 
-    One finding names the value that changes most often; other values that change ahead of the same text
-    are listed with it. Tokens are counted as the request's model counts them, or said to be about that many.
+    One finding names the value that changes most often, and with it the other values that change ahead
+    of the same text: where one of them stays, nothing is gained. A value ahead of it that could not be
+    resolved is pointed at. Tokens are counted as the request's model counts them, or said to be about
+    that many.
 
     ## Why it is slow
 
@@ -193,12 +197,16 @@ class VolatilePrefix(Rule[Prompt]):
         others = [found for _, found in graded if found is not worst]
         place = worst.interpolation.location or subject.location
         yield self.finding(
-            _message(worst, subject, arranged, context),
+            _message(worst, others, subject, arranged, context),
             place,
             severity=severity,
             prompt=subject.name,
             subject=worst.interpolation.expression,
-            related=[*chain(worst.cause, place, subject.call), *further(others, place)],
+            related=[
+                *chain(worst.cause, place, subject.call),
+                *further(others, place),
+                *_unresolved(worst, arranged, place),
+            ],
             remedies=[_remedy(worst, context.options)],
             group=group(worst.cause, place) if worst.cause else "",
         )
@@ -259,7 +267,7 @@ _LOSS = {
 }
 
 
-def _message(found: Change, prompt: Prompt, arranged: Layout, context: RuleContext) -> Sentence:
+def _message(found: Change, others: list[Change], prompt: Prompt, arranged: Layout, context: RuleContext) -> Sentence:
     what = describe(found.interpolation, found.cause, context)
     often = "whenever it grows" if found.cause and found.cause.kind in GROWING else HOW_OFTEN[found.level]
     loss = _loss(found, context.options)
@@ -267,7 +275,7 @@ def _message(found: Change, prompt: Prompt, arranged: Layout, context: RuleConte
     if not _is_at_the_end(found, context.options):
         behind, whole = shares(found.at, arranged, prompt.call)
         figures = (behind, " of the prompt's ", whole, " constant tokens")
-    advice = _advice(found, context.options)
+    advice = _advice(found, others, context.options)
     return Sentence.of(f"{what} changes {often} and stands ahead of ", *figures, f"{loss}. {advice}.")
 
 
@@ -287,11 +295,44 @@ def _is_at_the_end(found: Change, options: VolatilePrefix.Options) -> bool:
     return bool(found.at.conversations) and found.at.tokens < options.min_hint_tokens
 
 
-def _advice(found: Change, options: VolatilePrefix.Options) -> str:
+def _advice(found: Change, others: list[Change], options: VolatilePrefix.Options) -> str:
     title = _remedy(found, options).title
+    if names := _together(found, others):
+        title = f"{title}, together with {names}"
     if found.level is Volatility.DAY:
         return f"A date frozen for longer goes stale: keep it, but {title}"
     return f"{title[0].upper()}{title[1:]}"
+
+
+def _unresolved(found: Change, arranged: Layout, place: Location) -> Iterator[Related]:
+    """The first value ahead of which nothing is known: it may change too."""
+    for at in arranged.breaks:
+        if at is found.at:
+            return
+        location = at.interpolation.location
+        if at.interpolation.volatility is Volatility.UNKNOWN and location and location != place:
+            yield Related("this value was not resolved: if it changes too, it must be moved as well", location)
+            return
+
+
+def _together(found: Change, others: list[Change]) -> str:
+    """Other values that change ahead of the same text: where one of them stays, nothing is gained."""
+    own = _name(found)
+    names = list(dict.fromkeys(name for one in others if (name := _name(one)) != own))
+    told = names if len(names) <= _NAMED + 1 else names[:_NAMED]
+    left = len(names) - len(told)
+    words = [*told, f"{left} more values that change"] if left else told
+    if len(words) < 2:
+        return f"{words[0]}, which changes as well" if words else ""
+    return f"{', '.join(words[:-1])} and {words[-1]}" + ("" if left else ", which change as well")
+
+
+def _name(found: Change) -> str:
+    return named((found.cause.expression if found.cause else "") or found.interpolation.expression)
+
+
+_NAMED: Final = 3
+"""Other values that a message names."""
 
 
 def _remedy(found: Change, options: VolatilePrefix.Options) -> Remedy:
