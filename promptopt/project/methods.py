@@ -6,11 +6,12 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import indexing, members, strings
+from promptopt.project import guards, indexing, members, strings
 from promptopt.project.targets import last_name
 from promptopt.project.values import (
     NONE,
     AgainItems,
+    Alternatives,
     Arguments,
     Constant,
     Derived,
@@ -270,6 +271,11 @@ def _get(ev: Evaluator, base: MapValue, arguments: Arguments, place: Place) -> V
         return base.entries[name]
     if name is not ... and not base.rest:
         return default
+    allowed = guards.possible_keys(ev, arguments.positional[0]) if name is ... else None
+    if allowed and allowed <= base.entries.keys():
+        chosen = {plain(one) or id(one): one for key, one in base.entries.items() if key in allowed}
+        values = tuple(chosen.values())
+        return values[0] if len(values) == 1 else Alternatives(ev.text(place), values)
     found = indexing.item(ev, base, key, place)
     return found if default is NONE else alternatives(ev.text(place), (found, default), limit=indexing.MAX_DISPATCH)
 

@@ -31,13 +31,17 @@ def is_reached(ev: Evaluator, frame: Frame, call: int) -> bool:
     position = flow.call_position(call)
     return all(
         conditions.decide(ev, test, frame, position) in (None, outcome)
-        for test, outcome in _tests(scope.body, scope.calls[call][0])
+        for test, outcome in tests_around(scope, scope.calls[call][0])
         if set(_names(scope, test)) <= fixed
     )
 
 
-def _tests(body: tuple[Statement, ...], offset: int) -> Iterator[tuple[Expression, bool]]:
+def tests_around(scope: Scope, offset: int) -> Iterator[tuple[Expression, bool]]:
     """Tests that must hold, or must not, for an offset to be reached."""
+    return _tests(scope.body, offset)
+
+
+def _tests(body: tuple[Statement, ...], offset: int) -> Iterator[tuple[Expression, bool]]:
     for statement in body:
         if not statement[1] <= offset < statement[2]:
             if statement[2] <= offset and statement[0] == "if" and _leaves(statement[6]):
