@@ -292,7 +292,7 @@ class _Walker:
 
     def augmented(self, statement: Statement, _depth: int) -> Thunk:
         target, operator, value = statement[5:8]
-        self.mutate(target, f"augment{operator}", (value,), (statement[1], statement[2]))
+        self.mutate(target, f"augment{operator}", (value, target), (statement[1], statement[2]))
         return None
 
     def expression(self, statement: Statement, _depth: int) -> Thunk:

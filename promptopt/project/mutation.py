@@ -13,7 +13,9 @@ from promptopt.project.iteration import spliced
 from promptopt.project.operators import add, times
 from promptopt.project.values import (
     Alternatives,
+    CallResult,
     Derived,
+    Hole,
     Item,
     Items,
     MapValue,
@@ -22,9 +24,11 @@ from promptopt.project.values import (
     Place,
     Sequence,
     Splice,
+    TextValue,
     Unknown,
     Value,
     Variable,
+    Volatile,
     alternatives,
     constant_key,
 )
@@ -156,12 +160,24 @@ def _augmented(change: _Change, value: Value) -> Value:
     if operator == "+":
         if isinstance(value, Alternatives) and all(isinstance(one, Sequence) for one in value.values):
             return alternatives(value.condition, tuple(_augmented(change, one) for one in value.values))
-        return add(change.ev, [(value, operand), (added, operand)], change.frame)
+        if isinstance(added, TextValue):
+            value = _where_it_came(change, value)
+        return add(change.ev, [(value, change.operands[1]), (added, operand)], change.frame)
     if operator == "|":
         return indexing.union(change.ev, value, added, change.place)
     if operator == "*":
         return times(value, added, change.place)
     return Derived(operator, (value, added), change.place)
+
+
+def _where_it_came(change: _Change, value: Value) -> Value:
+    """A value that text is added to: it stands where the scope got it, not where the text is added."""
+    if isinstance(value, Alternatives):
+        return value.over(lambda one: _where_it_came(change, one))
+    place = value.place if isinstance(value, (Unknown, Member, Derived, Volatile, CallResult)) else None
+    if place is None or place.path != change.place.path:
+        return value
+    return TextValue((Hole(value, place, change.ev.text(place)),))
 
 
 def _shuffled(change: _Change, value: Value) -> Value:
