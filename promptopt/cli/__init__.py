@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _INTERRUPTED = 130
+_COLLECT_AFTER = 50_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     # the interpreter's last collection would walk through all facts only to free what the system frees anyway
     atexit.register(gc.freeze)
+    thresholds = gc.get_threshold()
+    # most of what loading and reading make stays: looking through it after every 700 objects finds next to nothing
+    gc.set_threshold(_COLLECT_AFTER, *thresholds[1:])
     try:
         from promptopt.cli.application import run  # noqa: PLC0415 (loads click)
 
@@ -36,3 +40,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("promptopt: interrupted\n")
         return _INTERRUPTED
+    finally:
+        gc.set_threshold(*thresholds)

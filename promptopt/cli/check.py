@@ -131,7 +131,7 @@ def _render(report: Report, options: Mapping[str, Any]) -> str:
     )
     if options["statistics"]:
         return _statistics(style.shown(report.findings), form)
-    return reports.FORMATS[form](report, style)
+    return reports.render(form, report, style)
 
 
 def _statistics(findings: Sequence[Finding], form: str) -> str:

@@ -7,7 +7,7 @@ from promptopt.report.region import region
 from promptopt.report.style import Style, printable
 
 
-def concise(report: Report, style: Style) -> str:
+def as_concise(report: Report, style: Style) -> str:
     """`path:line:column: code name [severity] message` for each finding that is shown."""
     lines = []
     for finding in style.shown(report.findings):

@@ -13,7 +13,7 @@ import pytest
 
 from promptopt.finding import Finding, Severity
 from promptopt.lint import Report
-from promptopt.report import FORMATS, Style, as_github, as_gitlab, as_junit, as_sarif
+from promptopt.report import FORMATS, Style, as_github, as_gitlab, as_junit, as_sarif, render
 from promptopt.rule import load_rules
 from promptopt.source import Location, SourceFile, Span
 
@@ -137,7 +137,7 @@ def test_junit_without_findings(report: Report, root: Path) -> None:
 def test_unreadable_files_and_foreign_rules(form: str) -> None:
     """A file without text is reported at its beginning; a rule of another pack needs no description."""
     finding = Finding("XY001", "theirs", Severity.WARNING, "cannot be read", Location("gone.py", Span(0, 0)))
-    text = FORMATS[form](Report((finding,), Path("/p")), Style(folder=Path("/p")))
+    text = render(form, Report((finding,), Path("/p")), Style(folder=Path("/p")))
     assert "XY001" in text
     assert "gone.py" in text
 

@@ -8,24 +8,24 @@ from pathlib import Path
 
 from promptopt.finding import Finding, Severity
 from promptopt.lint import Report
-from promptopt.report import Style, as_json, concise
+from promptopt.report import Style, as_concise, as_json
 from promptopt.source import Location, Span
 
 
 def test_concise(report: Report, root: Path) -> None:
     """One line per finding, as compilers print them."""
-    text = concise(report, Style(folder=root, min_severity=Severity.INFO))
+    text = as_concise(report, Style(folder=root, min_severity=Severity.INFO))
     assert text.splitlines()[0] == (
         "app/other.py:1:11: PO003 unused-suppression [info] this comment silences nothing: delete it"
     )
     assert len(text.splitlines()) == 2
-    assert len(concise(report, Style(folder=root)).splitlines()) == 1
+    assert len(as_concise(report, Style(folder=root)).splitlines()) == 1
 
 
 def test_concise_message_stays_on_its_line() -> None:
     """Line ends in messages and paths are escaped."""
     finding = Finding("PO1", "n", Severity.WARNING, "a\nb\u2028c", Location("x\ny.py", Span(0, 0)))
-    assert concise(Report((finding,), Path("/p")), Style(folder=Path("/p"))) == (
+    assert as_concise(Report((finding,), Path("/p")), Style(folder=Path("/p"))) == (
         "x\\ny.py:1:1: PO1 n [warning] a\\nb\\u2028c\n"
     )
 
@@ -85,7 +85,7 @@ def test_empty_reports(report: Report, root: Path) -> None:
     """Nothing found is an empty array and no line."""
     empty = replace(report, findings=())
     assert json.loads(as_json(empty, Style(folder=root))) == []
-    assert concise(empty, Style(folder=root)) == ""
+    assert as_concise(empty, Style(folder=root)) == ""
 
 
 def test_paths_are_relative_to_where_the_command_runs(report: Report, root: Path) -> None:
