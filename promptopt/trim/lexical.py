@@ -152,6 +152,7 @@ class Weights:
         mention: shares names and numbers with the best part.
         link: its title stands in one of the `links` best parts of other passages.
         chain: as `mention`, for the `chains` best parts after these hops.
+        model: factor of what a model says beside this.
     """
 
     part: float = 0.5
@@ -167,13 +168,14 @@ class Weights:
     links: int = 10
     chain: float = 0.379
     chains: int = 3
+    model: float = 1.0
 
 
 LEXICAL: Final = Weights()
 """Where words are most of the evidence."""
 
 UNTITLED: Final = Weights(
-    part=0.4, passage=1.2, lead=0.8, number=0.8, name=0.2, coverage=0.5, top=0.15, mention=1.5, chain=0.6
+    part=0.4, passage=1.2, lead=0.8, number=0.8, name=0.2, coverage=0.5, top=0.15, mention=1.5, chain=0.6, model=2.0
 )
 """The same where no title tells of every part what it is about: the best passages come first, parts within them."""
 

@@ -116,7 +116,7 @@ def rank(candidates: Candidates, ranking: Ranking) -> list[float]:
         read = np.sort(np.argsort(-scores, kind="stable")[:share])
         texts = [_with_title(candidates.titles[candidates.homes[at]], candidates.units[at]) for at in read]
         judged = _judged(signal.scorer, candidates.question, texts)
-        evidence = _joined(evidence, read, standardized(judged) * signal.weight)
+        evidence = _joined(evidence, read, standardized(judged) * signal.weight * weights.model)
         scores = with_hops(candidates, evidence, weights)
     return [float(score) for score in scores]
 
