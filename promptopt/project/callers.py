@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import calls, classes, objects
+from promptopt.project import calls, classes, closures, objects
 from promptopt.project.targets import last_name
 from promptopt.project.values import (
     Alternatives,
@@ -65,13 +65,16 @@ class Confidence(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """One call of a function. `shift` positional arguments come before the function's own."""
+    """One call of a function. `shift` positional arguments come before the function's own. `around` says that the
+    function is defined here, and called here or by whoever it is handed to; `call` is then the call that it stands in
+    or is named in, -1 without one."""
 
     scope: ScopeRef
     call: int
     place: Place
     confidence: Confidence
     shift: int = 0
+    around: bool = False
 
 
 class Callers:
@@ -99,6 +102,16 @@ class Callers:
             self._sites[ref] = ()
             found = self._sites[ref] = self._find(ref)
         return found
+
+    def around(self, ref: ScopeRef) -> CallSite | None:
+        """The function that a nested function or a lambda is defined in, as its caller."""
+        parent = self.ev.parent(ref)
+        if parent is None or self.ev.scope(parent).kind not in ("function", "lambda"):
+            return None
+        inner, outer = self.ev.scope(ref), self.ev.scope(parent)
+        call = closures.naming_call(inner, outer)
+        span = outer.calls[call][:2] if call >= 0 else (inner.start, inner.end)
+        return CallSite(parent, call, Place(parent.path, *span), Confidence.EXACT, around=True)
 
     def is_switched_off(self, ref: ScopeRef) -> bool:
         """Whether all calls of a function stand in branches whose test is literally false."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import indexing, members, objects
+from promptopt.project import closures, indexing, members, objects
 from promptopt.project.definitions import THUNKS
 from promptopt.project.expressions import EXPRESSIONS
 from promptopt.project.flow import Flow, Thunk, flow_of
@@ -174,6 +174,8 @@ class Evaluator:
         if frame is None:
             parent = self.parent(ref)
             closure = self.open_frame(parent) if parent is not None else None
+            if closure is not None and closures.is_kept(self.scope(ref), self.scope(closure.scope)):
+                closure = closure.kept()
             level = "process" if self.scope(ref).kind in ("module", "class") else None
             frame = Frame(ref, receiver=self.self_of(ref), closure=closure, level=level)
             self._open[ref] = frame

@@ -99,6 +99,19 @@ class Frame:
         frame.heads = {**self.heads, **heads}
         return frame
 
+    def kept(self, bindings: Mapping[str, Lazy | Value] | None = None) -> Frame:
+        """The same scope as a function sees it that outlives this call: what it makes is made once."""
+        return Frame(
+            self.scope,
+            self.bindings if bindings is None else bindings,
+            receiver=self.receiver,
+            closure=self.closure,
+            level=self.level or "session",
+            call=self.call,
+            caller=self.caller,
+            depth=self.depth,
+        )
+
     def known(self, key: int, position: int) -> Value | None:
         """A memoised value of this frame, or of one that it was forked from further on than `position`."""
         frame: Frame | None = self

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, hooks, standing
+from promptopt.project import classes, closures, hooks, standing
 from promptopt.project.callers import Callers, CallSite
 from promptopt.project.choices import choices
 from promptopt.project.collect import garbage_collection_paused
@@ -231,7 +231,7 @@ class _Linker:
         """Whether what the callers pass lets each call on the way happen."""
         at: Frame | None = frame
         for call in (site.call, *(hop.call for hop in reversed(chain.hops))):
-            if at is not None and not is_reached(self.ev, at, call):
+            if at is not None and call >= 0 and not is_reached(self.ev, at, call):
                 return False
             at = at.caller if at is not None else None
         return True
@@ -259,12 +259,14 @@ class _Linker:
         return frame
 
     def _bound(self, hop: CallSite, ref: ScopeRef, caller: Frame) -> Frame:
+        if hop.around:
+            return Frame(ref, closure=self._around(ref, caller), call=hop.place, caller=caller, depth=caller.depth + 1)
         arguments = self.callers.arguments(hop, caller)
         receiver = self.callers.receiver(hop, caller, ref)
         skip = 1 if receiver is not None else 0
         bindings = self.world.bind(ref, arguments, skip=skip, ev=self.ev)
         parent = self.ev.parent(ref)
-        closure = self.ev.open_frame(parent) if parent is not None else None
+        closure = caller if parent == caller.scope else self.ev.open_frame(parent) if parent is not None else None
         return Frame(
             ref,
             bindings,
@@ -275,6 +277,15 @@ class _Linker:
             depth=caller.depth + 1,
         )
 
+    def _around(self, ref: ScopeRef, outer: Frame) -> Frame:
+        """The frame of the function around a nested one, as the nested one sees it."""
+        if not closures.is_kept(self.ev.scope(ref), self.ev.scope(outer.scope)):
+            return outer
+        given = {
+            name: self.ev.recurrence.lasting(self.ev.force(one), "session") for name, one in outer.bindings.items()
+        }
+        return outer.kept(given)
+
     def _wider(self, chain: _Chain, slots: Slots) -> list[_Chain]:
         """Chains one hop longer, for the callers that supply what is still open."""
         outer = chain.scopes[0]
@@ -282,9 +293,28 @@ class _Linker:
         if outer in wanted:
             sites = [site for site in self.callers.of(outer) if site.scope not in chain.scopes]
             return [_Chain((site, *chain.hops), (site.scope, *chain.scopes)) for site in sites]
+        around = self.callers.around(outer)
+        if around is not None and around.scope not in chain.scopes and not wanted.isdisjoint(self._above(outer)):
+            return [_Chain((around, *chain.hops), (around.scope, *chain.scopes))]
         if chain.receiver is None:
             return [wider for ref in wanted for wider in self._constructed(chain, ref)]
         return []
+
+    def _enclosing(self, ref: ScopeRef) -> Iterator[ScopeRef]:
+        """The functions around a nested function, the innermost first."""
+        above = self.ev.parent(ref)
+        while above is not None and self.ev.scope(above).kind in ("function", "lambda"):
+            yield above
+            above = self.ev.parent(above)
+
+    def _above(self, ref: ScopeRef) -> Iterator[ScopeRef]:
+        """The functions around a nested function, and the constructor of the object whose method the outermost is."""
+        owner: Value | None = None
+        for one in self._enclosing(ref):
+            yield one
+            owner = self.ev.self_of(one)
+        if isinstance(owner, Instance) and (made := classes.constructor(self.ev, owner.cls)) is not None:
+            yield made
 
     def _constructed(self, chain: _Chain, ref: ScopeRef) -> Iterator[_Chain]:
         """Chains for the places that make the object whose constructor's parameter is still open."""
@@ -304,7 +334,9 @@ class _Linker:
         made_once = site.shape.history == "agent"
         calls = ((site.scope, site.call), *((hop.scope, hop.call) for hop in chain.hops))
         rounds = tuple(one for where in calls for one in self._rounds(*where))
-        builder = MessageBuilder(self.ev, self.describer, site.sdk, places, rounds, made_once=made_once)
+        builder = MessageBuilder(
+            self.ev, self.describer, site.sdk, places, rounds, made_once=made_once, factories=self._factories(site)
+        )
         messages: list[Message | History] = []
         for value in slots.system:
             messages.extend(builder.system(value))
@@ -326,8 +358,20 @@ class _Linker:
             tuple(location(hop.place) for hop in hops),
         )
 
+    def _factories(self, site: Site) -> frozenset[ScopeRef]:
+        """The functions around a request's function that are over when it runs."""
+        found: set[ScopeRef] = set()
+        inner = site.scope
+        for outer in self._enclosing(site.scope):
+            if found or closures.is_kept(self.ev.scope(inner), self.ev.scope(outer)):
+                found.add(outer)
+            inner = outer
+        return frozenset(found)
+
     def _rounds(self, ref: ScopeRef, call: int) -> Iterator[Rounds]:
         """The loops around a call on the way to the request."""
+        if call < 0:
+            return
         flow, scope = self.ev.flow(ref), self.ev.scope(ref)
         for loop in flow.enclosing(flow.call_position(call)):
             inside = (fact for fact in scope.calls if loop.start <= fact[0] < loop.end)

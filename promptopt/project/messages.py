@@ -68,6 +68,7 @@ from promptopt.prompt import (
 
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
+    from promptopt.project.values import ScopeRef
     from promptopt.sdks.schema import Sdk
     from promptopt.source import Location
 
@@ -100,7 +101,7 @@ class Rounds(NamedTuple):
 class MessageBuilder:
     """Builds the model's values for one request of an SDK; `places` are the request's call and the calls that
     lead to it, `rounds` the loops around them, `made_once` says that its instructions are made with the object
-    that keeps the conversation."""
+    that keeps the conversation. `factories` are functions that made the function which sends the request."""
 
     def __init__(
         self,
@@ -111,6 +112,7 @@ class MessageBuilder:
         rounds: tuple[Rounds, ...] = (),
         *,
         made_once: bool = False,
+        factories: frozenset[ScopeRef] = frozenset(),
     ) -> None:
         self.ev = ev
         self.describer = describer
@@ -118,6 +120,7 @@ class MessageBuilder:
         self.places = places
         self.rounds = rounds
         self.made_once = made_once
+        self.factories = factories
         self.left = MAX_PARTS
 
     def parts(self, value: Value, place: Place | None = None) -> Parts:
@@ -163,7 +166,7 @@ class MessageBuilder:
 
     def _interpolation(self, hole: Hole) -> Interpolation:
         level, causes = self._seen(self.describer.hole(hole))
-        if self.made_once:
+        if self.made_once or self._is_given_once(hole.value):
             level, causes = self._once(level, causes)
         if hole.passed is not None:
             via = location(hole.passed)
@@ -214,6 +217,14 @@ class MessageBuilder:
         if level not in _PER_REQUEST or kept == causes:
             return level, causes
         return max(one.volatility for one in kept), kept
+
+    def _is_given_once(self, value: Value) -> bool:
+        """Whether a value is what the request's function was made with."""
+        if isinstance(value, Parameter):
+            return value.scope in self.factories
+        if isinstance(value, Member):
+            return self._is_given_once(value.base)
+        return isinstance(value, Derived) and bool(value.inputs) and all(map(self._is_given_once, value.inputs))
 
     def _lasts(self, cause: Cause) -> bool:
         if cause.volatility is Volatility.CALL:
