@@ -148,7 +148,8 @@ class MessageBuilder:
         """How often a part is repeated changes with the sequence it is repeated for."""
         level, causes = self._seen(self.describer.repetition(piece.over))
         # what is printed of a conversation's turns stands inside; which of them are is often decided by their role
-        kept = tuple(cause for cause in causes if cause.kind != "conversation-history")
+        told = ("conversation-history",) if _prints(piece.pieces) else ("conversation-history", "loop-growth")
+        kept = tuple(cause for cause in causes if cause.kind not in told)
         if len(kept) < len(causes):
             level, causes = max((cause.volatility for cause in kept), default=Volatility.UNKNOWN), kept
         in_no_order = any(cause.kind.endswith("-order") for cause in causes)
@@ -578,6 +579,17 @@ def _block_weight(blocks: tuple[Block, ...]) -> int:
     """How much is known of a message's content: constant characters, then parts."""
     parts = [part for block in blocks for part in flatten(block.parts)]
     return sum(len(part.value) if isinstance(part, Text) else 1 for part in parts)
+
+
+def _prints(pieces: Pieces) -> bool:
+    """Whether a round of a loop prints anything for certain."""
+    return any(
+        (isinstance(one, Literal) and one.value.strip() != "")
+        or isinstance(one, Hole)
+        or (isinstance(one, Again) and _prints(one.pieces))
+        or (isinstance(one, Either) and all(map(_prints, one.alternatives)))
+        for one in pieces
+    )
 
 
 def _uncertain(message: Message | History) -> Message | History:

@@ -442,6 +442,17 @@ class TestVolatilePrefix:
         assert finding.message.startswith("`clock`, which is datetime.now() at other.py:3, changes on every call")
         assert [one.location for one in finding.related] == [at(10, "other.py"), at(700)]
 
+    @pytest.mark.parametrize(
+        ("expression", "expected"),
+        [("seen", "`seen` (what was seen) changes"), ("while", "what was seen changes")],
+    )
+    def test_message_names_what_grows(self, expression: str, expected: str) -> None:
+        """A loop without a variable has no name."""
+        cause = Cause("loop-growth", "what was seen", REQUEST, "", (at(10),))
+        growing = Interpolation(expression, REQUEST, (cause,), at(20))
+        [finding] = found(VolatilePrefix, prompt(system(growing, text(LARGE)), QUESTION))
+        assert finding.message.startswith(f"{expected} whenever it grows")
+
     def test_message_says_an_expression_once(self) -> None:
         """A value composed in another file under no name of its own."""
         cause = Cause("time-of-day", "the time of day", CALL, "datetime.now()", (at(10, "other.py"),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Final
 
 from promptopt.finding import Related
@@ -85,7 +86,10 @@ def describe(interpolation: Interpolation, cause: Cause | None, context: RuleCon
     if cause is None:
         return named(interpolation.expression)
     if cause.kind in GROWING:
-        return f"{named(interpolation.expression)} ({cause.label})"
+        # a loop without a variable has no name but its keyword
+        return (
+            cause.label if iskeyword(interpolation.expression) else f"{named(interpolation.expression)} ({cause.label})"
+        )
     name = named(cause.expression or interpolation.expression or cause.label)
     if cause.by_name:
         return f"{name} (by its name {cause.label})"
