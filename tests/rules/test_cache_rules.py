@@ -164,11 +164,11 @@ class TestVolatilePrefix:
 
     @pytest.mark.parametrize("level", [UNKNOWN, DEPLOYMENT, Volatility.CONSTANT])
     def test_text_of_unknown_length_may_reach_the_minimum(self, level: Volatility) -> None:
-        """Text that stays the same, of a length that is not known; one of which nothing at all is known is taken to be
-        no longer than what is known."""
+        """Text that stays the same, of a length that is not known; settings and values of which nothing is known are
+        taken to be no longer than what is known."""
         unsized = Interpolation("handbook()", level)
         assert levels(VolatilePrefix, prompt(system(value(CALL), text(512), unsized), QUESTION)) == [W]
-        expected = INFO if level is UNKNOWN else W
+        expected = W if level is Volatility.CONSTANT else INFO
         assert levels(VolatilePrefix, prompt(system(value(CALL), text(511), unsized), QUESTION)) == [expected]
 
     @pytest.mark.parametrize(

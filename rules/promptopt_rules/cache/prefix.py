@@ -43,6 +43,9 @@ INSTRUCTING: Final = frozenset({"system", "developer"})
 UNSIZED: Final = frozenset({Volatility.CONSTANT, Volatility.DEPLOYMENT, Volatility.UNKNOWN})
 """Interpolations of these may hold any amount of text that stays the same."""
 
+SHORT: Final = frozenset({Volatility.DEPLOYMENT, Volatility.UNKNOWN})
+"""Of these most are short."""
+
 FOLDER_ORDER: Final = "directory-order"
 """So may what is read from the files of a folder: only the order of that changes."""
 
@@ -330,9 +333,10 @@ def may_be_cached(prompt: Prompt, arranged: Layout, usual: int) -> bool:
     """Whether the prompt can be as long as it must be for its model to cache it: `usual` tokens where the model's
     minimum is not known.
 
-    Proved by constant text; possible where a conversation, an incomplete tool list, a setting or text that somebody
-    marked for the cache stands ahead of the newest user message, or text that is cut to a length which makes up for
-    the rest. Values of which nothing is known are taken to be no longer than the text that is known.
+    Proved by constant text; possible where a conversation, an incomplete tool list, a constant of unknown length or
+    text that somebody marked for the cache stands ahead of the newest user message, or text that is cut to a length
+    which makes up for the rest. Settings and values of which nothing is known are taken to be no longer than the text
+    that is known: most are a name, a number or a language.
     """
     minimum = _cache_minimum(prompt.call, usual)
     if minimum is None:
@@ -343,7 +347,7 @@ def may_be_cached(prompt: Prompt, arranged: Layout, usual: int) -> bool:
     if any(isinstance(item, History) for item in arranged.items):
         return True
     ahead = [part for _, item in arranged.stretches() if item.message != newest for part in _unsized(item.parts)]
-    if any(arranged.marked >= 0 or part.volatility is not Volatility.UNKNOWN for part in ahead):
+    if any(arranged.marked >= 0 or part.volatility not in SHORT for part in ahead):
         return True
     minimum = ceil(minimum / 2) if ahead else minimum
     cut = sum(_cut_length(part) or 0 for _, one in arranged.stretches() for part in _values(one.parts))
