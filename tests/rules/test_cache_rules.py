@@ -164,12 +164,10 @@ class TestVolatilePrefix:
 
     @pytest.mark.parametrize("level", [UNKNOWN, DEPLOYMENT, Volatility.CONSTANT])
     def test_text_of_unknown_length_may_reach_the_minimum(self, level: Volatility) -> None:
-        """Text that stays the same, of a length that is not known; settings and values of which nothing is known are
-        taken to be no longer than what is known."""
+        """Text that stays the same, of a length that is not known, is taken to be no longer than what is known."""
         unsized = Interpolation("handbook()", level)
         assert levels(VolatilePrefix, prompt(system(value(CALL), text(512), unsized), QUESTION)) == [W]
-        expected = W if level is Volatility.CONSTANT else INFO
-        assert levels(VolatilePrefix, prompt(system(value(CALL), text(511), unsized), QUESTION)) == [expected]
+        assert levels(VolatilePrefix, prompt(system(value(CALL), text(511), unsized), QUESTION)) == [INFO]
 
     @pytest.mark.parametrize(
         ("expression", "expected"), [("notes[:2896]", W), ("notes[:2892]", INFO), ("notes[:n]", INFO), ("notes", INFO)]
@@ -187,7 +185,13 @@ class TestVolatilePrefix:
     @pytest.mark.parametrize(("complete", "expected"), [(False, W), (True, INFO)])
     def test_incomplete_tools_may_reach_the_minimum(self, complete: bool, expected: Severity) -> None:  # noqa: FBT001
         """Schemas that are not known may be long."""
-        subject = prompt(system(value(CALL), text(300)), QUESTION, tools=ToolList((), complete))
+        subject = prompt(system(value(CALL), text(300)), QUESTION, tools=ToolList((), complete, location=at(5)))
+        assert levels(VolatilePrefix, subject) == [expected]
+
+    @pytest.mark.parametrize(("tokens", "expected"), [(512, W), (511, INFO)])
+    def test_tools_of_which_nothing_is_known(self, tokens: int, expected: Severity) -> None:
+        """There may be none."""
+        subject = prompt(system(value(CALL), text(tokens)), QUESTION, tools=ToolList((), complete=False))
         assert levels(VolatilePrefix, subject) == [expected]
 
     @pytest.mark.parametrize(

@@ -43,9 +43,6 @@ INSTRUCTING: Final = frozenset({"system", "developer"})
 UNSIZED: Final = frozenset({Volatility.CONSTANT, Volatility.DEPLOYMENT, Volatility.UNKNOWN})
 """Interpolations of these may hold any amount of text that stays the same."""
 
-SHORT: Final = frozenset({Volatility.DEPLOYMENT, Volatility.UNKNOWN})
-"""Of these most are short."""
-
 FOLDER_ORDER: Final = "directory-order"
 """So may what is read from the files of a folder: only the order of that changes."""
 
@@ -333,23 +330,25 @@ def may_be_cached(prompt: Prompt, arranged: Layout, usual: int) -> bool:
     """Whether the prompt can be as long as it must be for its model to cache it: `usual` tokens where the model's
     minimum is not known.
 
-    Proved by constant text; possible where a conversation, an incomplete tool list, a constant of unknown length or
-    text that somebody marked for the cache stands ahead of the newest user message, or text that is cut to a length
-    which makes up for the rest. Settings and values of which nothing is known are taken to be no longer than the text
-    that is known: most are a name, a number or a language.
+    Proved by constant text; possible where a conversation, an incomplete tool list, the files of a folder or text that
+    somebody marked for the cache stands ahead of the newest user message, or text that is cut to a length which makes
+    up for the rest. Other values of unknown length, and tools of which nothing is known, are taken to be no longer than
+    the text that is known: most are a name, a number or a language, and no tools.
     """
     minimum = _cache_minimum(prompt.call, usual)
     if minimum is None:
         return False
-    if prompt.tools and not prompt.tools.complete:
+    tools = prompt.tools
+    unlisted = tools is not None and not tools.complete
+    if tools and unlisted and (tools.tools or tools.location):
         return True
     newest = newest_user_message(arranged.items)
     if any(isinstance(item, History) for item in arranged.items):
         return True
     ahead = [part for _, item in arranged.stretches() if item.message != newest for part in _unsized(item.parts)]
-    if any(arranged.marked >= 0 or part.volatility not in SHORT for part in ahead):
+    if any(arranged.marked >= 0 or _holds_files(part) for part in ahead):
         return True
-    minimum = ceil(minimum / 2) if ahead else minimum
+    minimum = ceil(minimum / 2) if ahead or unlisted else minimum
     cut = sum(_cut_length(part) or 0 for _, one in arranged.stretches() for part in _values(one.parts))
     texts = (text for _, stretch in arranged.stretches() for text in stretch.texts)
     return reaches(texts, minimum - estimate_tokens(cut), prompt.call)
@@ -383,7 +382,11 @@ def _unsized(parts: Parts) -> Iterator[Interpolation]:
 
 
 def _may_be_long(part: Interpolation) -> bool:
-    return part.volatility in UNSIZED or any(cause.kind == FOLDER_ORDER for cause in part.causes)
+    return part.volatility in UNSIZED or _holds_files(part)
+
+
+def _holds_files(part: Interpolation) -> bool:
+    return any(cause.kind == FOLDER_ORDER for cause in part.causes)
 
 
 def _values(parts: Parts) -> Iterator[Interpolation]:
