@@ -8,7 +8,7 @@ from typing import Final
 from promptopt.prompt import Block, Message, Prompt, Segment, Text
 from promptopt.source import Location, Span
 
-NEAR: Final = 300
+NEAR: Final = 60
 """Characters of source between two pieces of one text: values and the code that puts them in."""
 
 
