@@ -19,8 +19,8 @@ _UNIT: Final = re.compile(r"[^\n]+?(?:[.!?。！？](?=\s)|(?=\n)|\Z)")
 
 _FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1", re.MULTILINE | re.DOTALL)
 
-_NO_PROSE: Final = re.compile(r"^(?:#|\||[<{\[(]|\*\*[^*]*\*\*$)|[{}<>|=;]|\w\(|https?://|\w:\s*\"")
-"""Headings, table rows, markup, data and code."""
+_NO_PROSE: Final = re.compile(r"^(?:#|\||[<{\[(]|\*\*[^*]*\*\*$)|[{}<>|=;]|\w\(|https?://|\w:\s*\"|(?:/\w+){3}")
+"""Headings, table rows, markup, data, paths and code."""
 
 MOST_TIMES: Final = 8
 """What stands there more often is filler, or data of many alike entries."""
@@ -118,7 +118,7 @@ class RepeatedInstructions(Rule[Prompt]):
             return
         first, again, *_ = max(repeated, key=lambda units: len(units[0].sentence))
         place = again.place or first.place or subject.location
-        others = f", as do {len(repeated) - 1} more" if len(repeated) > 1 else ""
+        others = f" (one of {len(repeated)} that do)" if len(repeated) > 1 else ""
         yield self.finding(
             Sentence.of(
                 f"This sentence stands twice in the prompt{others}: ",
