@@ -28,7 +28,7 @@ def rooms() -> list[str]:
 def modules() -> list[str]:
     """Dotted names of all modules that the wheel ships."""
     found = []
-    for folder in (ROOT / "promptopt", ROOT / "rules" / "promptopt_rules"):
+    for folder in (ROOT / "promptopt", ROOT / "rules/promptopt_rules", ROOT / "pytest_plugin/pytest_promptopt"):
         for file in folder.rglob("*.py"):
             parts = file.relative_to(folder.parent).with_suffix("").parts
             found.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))

@@ -13,6 +13,11 @@ import pytest
 import promptopt
 
 ROOT = Path(__file__).parent.parent
+PACKAGES = (
+    (ROOT, "promptopt"),
+    (ROOT / "rules", "promptopt_rules"),
+    (ROOT / "pytest_plugin", "pytest_promptopt"),
+)
 BUILD = "import hatchling.build, sys; print(hatchling.build.build_wheel(sys.argv[1]))"
 
 
@@ -31,10 +36,14 @@ def shipped(wheel: zipfile.Path) -> set[str]:
     return set(wheel.root.namelist())
 
 
-def test_wheel_claims_two_import_names(wheel: zipfile.Path) -> None:
+def test_wheel_claims_three_import_names(wheel: zipfile.Path) -> None:
     """`rules`, `tests` and the like are names of other people's packages."""
     names = {name.split("/")[0] for name in shipped(wheel)}
-    assert {name for name in names if not name.endswith(".dist-info")} == {"promptopt", "promptopt_rules"}
+    assert {name for name in names if not name.endswith(".dist-info")} == {
+        "promptopt",
+        "promptopt_rules",
+        "pytest_promptopt",
+    }
 
 
 @pytest.mark.parametrize("suffix", [".py", ".toml", ".typed", ".zlib"])
@@ -42,7 +51,7 @@ def test_wheel_has_every_source_file(wheel: zipfile.Path, suffix: str) -> None:
     """Code, tables of facts and type markers all arrive."""
     expected = {
         str(file.relative_to(folder).as_posix())
-        for folder, package in ((ROOT, "promptopt"), (ROOT / "rules", "promptopt_rules"))
+        for folder, package in PACKAGES
         for file in (folder / package).rglob(f"*{suffix}")
     }
     assert expected
@@ -54,7 +63,7 @@ def test_wheel_has_nothing_compiled_or_hidden(wheel: zipfile.Path) -> None:
     assert [name for name in shipped(wheel) if "__pycache__" in name or "/." in name or name.endswith(".pyc")] == []
 
 
-def test_wheel_registers_commands_and_rule_pack(wheel: zipfile.Path) -> None:
+def test_wheel_registers_commands_rule_pack_and_plugin(wheel: zipfile.Path) -> None:
     """Two commands, because another project's `promptopt` may hold the first name; our pack as any other's."""
     declared = ConfigParser()
     declared.read_string(
@@ -65,6 +74,7 @@ def test_wheel_registers_commands_and_rule_pack(wheel: zipfile.Path) -> None:
     assert {section: dict(declared[section]) for section in declared.sections()} == {
         "console_scripts": {"promptopt": "promptopt.cli:main", "promptopt-toolkit": "promptopt.cli:main"},
         "promptopt.rules": {"promptopt_rules": "promptopt_rules"},
+        "pytest11": {"promptopt": "pytest_promptopt.plugin"},
     }
 
 
