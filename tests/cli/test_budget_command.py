@@ -153,59 +153,11 @@ def test_the_lock_file_keeps_what_was_not_looked_at(shop: Path, capsys: pytest.C
     assert "app/gone.py" not in text
 
 
-def test_what_another_encoding_counted_is_not_compared(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The remark says which."""
-    configure(shop, f'"{RETRIEVAL}" = {{growth = 0}}')
-    (shop / "promptopt.lock").write_text(LOCKED.format(RETRIEVAL, 5, "cl100k_base"))
-    assert table(capsys)[RETRIEVAL][-2:] == ["1,146 (100%)", "was cl100k_base"]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("<<<<<<< HEAD\n", "not a lock file"),
-        (
-            '["a"]\ntokens = "5"\nstable-prefix = 1\nencoding = "x"\n',
-            "'a' must be a table of tokens, stable-prefix and encoding",
-        ),
-        ("a = 1\n", "'a' must be a table"),
-        (b"\xff", "not a lock file"),
-    ],
-)
-def test_a_corrupt_lock_file_is_told_and_untouched(
-    shop: Path, capsys: pytest.CaptureFixture[str], content: str | bytes, message: str
-) -> None:
-    """One line, exit 2, even where it is to be rewritten."""
-    lock = shop / "promptopt.lock"
-    lock.write_bytes(content if isinstance(content, bytes) else content.encode())
-    before = lock.read_bytes()
-    configure(shop, '"app/" = {growth = 10}')
-    for words in (["budget"], ["budget", "--update"], ["check"]):
-        assert main(words) == 2
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert message in captured.err
-        assert len(captured.err.splitlines()) == 1
-    assert lock.read_bytes() == before
-
-
 def test_a_lock_file_that_cannot_be_written_is_told(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is a folder here."""
     (shop / "promptopt.lock").mkdir()
     assert main(["budget", "--update"]) == 2
     assert "promptopt.lock: the lock file cannot be read: Is a directory" in capsys.readouterr().err
-
-
-def test_budgets_that_match_nothing_are_told(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the prompt that looks most alike; the others are judged nevertheless."""
-    configure(shop, '"app/retrieval.py::advice" = 5', '"nowhere/*.j2" = 5', f'"{RETRIEVAL}" = 2000')
-    assert main(["budget"]) == 0
-    errors = capsys.readouterr().err.splitlines()
-    nothing = "matches no prompt and no file that a prompt is made of"
-    assert errors == [
-        f"budgets: 'app/retrieval.py::advice' {nothing}: did you mean 'app/retrieval.py::advise'?",
-        f"budgets: 'nowhere/*.j2' {nothing}",
-    ]
 
 
 SAMPLES = {
@@ -225,43 +177,6 @@ def test_samples_stand_in_for_values(shop: Path, capsys: pytest.CaptureFixture[s
     assert found["notes"] == [f"{file}: no prompt has a value for the sample 'qestion': did you mean 'question'?"]
     assert (found[name]["tokens"], found[name]["without_sample"]) == (1055, ["clock()"])
     assert found[name]["stable_prefix"] == {"proved": 1042, "possible": 1042}
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        ("samples.json", None, "samples.json: sample values cannot be read: No such file or directory"),
-        ("samples.json", "{", "samples.json: sample values cannot be read: Expecting property name"),
-        ("samples.json", "[" * 100_000, "samples.json: sample values cannot be read: "),
-        ("samples.json", "[1]", "samples.json: sample values must be a table"),
-        ("samples.yaml", "a: [", "samples.yaml: sample values cannot be read: not YAML"),
-        ("samples.yaml", "a: &x [1]\nb: *x\n", "aliases (*name) are not followed"),
-        ("samples.csv", "a", "samples.csv: sample values are read from .json, .toml, .yaml, .yml files"),
-    ],
-)
-def test_samples_that_cannot_be_read_are_told(
-    shop: Path, capsys: pytest.CaptureFixture[str], file: str, content: str | None, message: str
-) -> None:
-    """On one line, with exit status 2."""
-    if content is not None:
-        (shop / file).write_text(content)
-    configure(shop, f'"app/" = {{tokens = 5000, samples = "{file}"}}')
-    assert main(["budget"]) == 2
-    captured = capsys.readouterr()
-    assert message in captured.err
-    assert len(captured.err.splitlines()) == 1
-    assert captured.out == ""
-
-
-def test_yaml_needs_its_package(
-    shop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is an extra, and the message says so."""
-    (shop / "samples.yaml").write_text("a: 1\n")
-    configure(shop, '"app/" = {tokens = 9, samples = "samples.yaml"}')
-    monkeypatch.setattr("promptopt.samples.find_spec", {}.get)
-    assert main(["budget"]) == 2
-    assert "YAML needs the package PyYAML (extra `yaml`); JSON and TOML need none" in capsys.readouterr().err
 
 
 def test_a_text_file_has_a_budget_of_its_own(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
