@@ -426,6 +426,8 @@ class MessageBuilder:
         roles = {one.role for one in built if isinstance(one, Message)}
         over = item.over.inputs[0] if isinstance(item.over, Unknown) and item.over.why == "filter" else item.over
         if len(roles) > 1 or not roles <= _KNOWN_ROLES or self._is_list(over):
+            if isinstance(over, (Grown, Fixed)) and loop is not None:  # steps of the same run, not turns before it
+                return (History("loop", (), item.label, loop),)
             history = self._history(over, _place(over) or item.loop)
             return (replace(history, known=True),)
         return tuple(_uncertain(one) for one in built)
