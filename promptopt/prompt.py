@@ -178,8 +178,9 @@ class History:
     `grows_in` says what kind of thing holds them: parameter, loop, session, store, agent, run, server,
     unknown. Behind an `agent`'s instructions, made anew for each request, every earlier message is read
     again when they change; in a `run` they are made once and never change.
-    `bounds` names what limits them. Only `known` ones count as a conversation. `unbounded` says that requests are
-    proved to add to them, and that nothing was found which cuts them.
+    `bounds` names what limits them; a `window` is the last few, of which the oldest drops out in every turn. Only
+    `known` ones count as a conversation. `unbounded` says that requests are proved to add to them, and that nothing
+    was found which cuts them.
     """
 
     grows_in: str

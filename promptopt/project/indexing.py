@@ -111,6 +111,7 @@ def _at(items: tuple[Item, ...], index: int, *, backwards: bool) -> Iterator[Val
 def cut(ev: Evaluator, base: Value, bounds: tuple[Value | None, ...], place: Place | None) -> Value:
     """`base[lo:hi:step]`."""
     keys = tuple(None if one is None else constant_key(one) for one in bounds)
+    how = "window" if _is_window(keys) else "slice"
     stamp = _sole(base)
     if stamp is not None and keys[0] in (None, 0) and isinstance(keys[1], int) and keys[1] > 0:
         return printed_day(ev, stamp, keys[1], place)
@@ -122,7 +123,7 @@ def cut(ev: Evaluator, base: Value, bounds: tuple[Value | None, ...], place: Pla
             return base
         kept = (base.items[0],) if keys[0] in (None, 0) and base.items and isinstance(base.items[0], Value) else ()
         rest = Sequence(base.kind, base.items[len(kept) :], base.order, base.place)
-        return Sequence(base.kind, (*kept, Splice(Member(rest, "", "slice", place), place)), base.order, base.place)
+        return Sequence(base.kind, (*kept, Splice(Member(rest, "", how, place), place)), base.order, base.place)
     if isinstance(base, TextValue):
         whole = plain(base)
         if whole is not None and all(key is None or isinstance(key, int) for key in keys):
@@ -132,9 +133,16 @@ def cut(ev: Evaluator, base: Value, bounds: tuple[Value | None, ...], place: Pla
         return Derived("slice", (base,), place)
     if isinstance(base, Alternatives):
         return base.reached(lambda one: cut(ev, one, bounds, place))
-    if isinstance(base, Volatile) or (isinstance(base, Derived) and base.how == "tokens"):
+    listed = isinstance(base, Volatile) and base.kind == "conversation-history" and how == "window"
+    if (isinstance(base, Volatile) and not listed) or (isinstance(base, Derived) and base.how == "tokens"):
         return base
-    return Member(base, "", "slice", place)
+    return Member(base, "", how, place)
+
+
+def _is_window(keys: tuple[object, ...]) -> bool:
+    """Whether a slice keeps the last elements, however many there are: `[-10:]`, `[-n:]`, `[len(items) - n:]`."""
+    low, high = keys[:2]
+    return high is None and (low is ... or (isinstance(low, int) and low < 0))
 
 
 def _sole(value: Value) -> Volatile | None:

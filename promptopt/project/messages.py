@@ -372,7 +372,9 @@ class MessageBuilder:
 
     def _alternative_messages(self, value: Alternatives, role: str) -> tuple[Message | History, ...]:
         built = [self.messages(one, role) for one in value.values]
-        return max(built, key=_weight, default=())
+        histories = [one for messages in built for one in messages if isinstance(one, History)]
+        chosen = max(built, key=_weight, default=())
+        return tuple(_bounded(one, histories) if isinstance(one, History) else one for one in chosen)
 
     def _is_list(self, value: Value) -> bool:
         """Whether a value that is not known stands for a list of messages by its name or type."""
@@ -438,9 +440,12 @@ class MessageBuilder:
         if isinstance(value, Grown):
             unbounded = self._grows_in(value.place) if value.where == "loop" else grows_without_end(self.ev, value)
             return History(value.where, (), words, where, unbounded=unbounded)
-        if isinstance(value, Member) and value.how == "slice":
+        if isinstance(value, Member) and value.how in ("slice", "window"):
             inner = self._history(value.base, place)
-            return History(inner.grows_in, ("slice",), words, where, inner.known)
+            return History(inner.grows_in, (value.how,), words, where, inner.known)
+        if isinstance(value, Alternatives):
+            ways = [self._history(one, place) for one in value.values]
+            return _bounded(max(ways, key=lambda one: one.known), ways)
         if isinstance(value, Sequence):
             known = any(isinstance(one, History) and one.known for one in self._items(value.items, "user"))
             return History("parameter", (), words, where, known)
@@ -592,6 +597,12 @@ def _prints(pieces: Pieces) -> bool:
         or (isinstance(one, Either) and all(map(_prints, one.alternatives)))
         for one in pieces
     )
+
+
+def _bounded(history: History, ways: list[History]) -> History:
+    """A conversation with what limits it in any of several ways: `turns[-10:] if len(turns) > 10 else turns`."""
+    bounds = tuple(dict.fromkeys(bound for one in ways for bound in one.bounds))
+    return replace(history, bounds=bounds, unbounded=False) if bounds else history
 
 
 def _uncertain(message: Message | History) -> Message | History:

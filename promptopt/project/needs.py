@@ -62,7 +62,7 @@ def _parts(value: Value) -> Iterable[Value]:
         return [value.entries[key] for key in ("text", "content", "parts") if key in value.entries]
     if isinstance(value, Unknown) and value.why == "filter":
         return value.inputs
-    if isinstance(value, Member) and value.how in ("slice", "item", "element"):
+    if isinstance(value, Member) and value.how in ("slice", "window", "item", "element"):
         return (value.base,)
     if isinstance(value, CallResult):
         given = (*value.arguments.positional, *value.arguments.keywords.values())

@@ -463,6 +463,8 @@ def alternatives(condition: str, values: tuple[Value, ...], limit: int = 8) -> V
     """Join values that a condition chooses from: identical ones merge, shared beginnings and ends of
     texts and lists are kept outside the choice; more than `limit` alternatives are unknown."""
     flat = _distinct(one for value in values for one in (value.values if isinstance(value, Alternatives) else (value,)))
+    whole = {id(one.base) for one in flat if isinstance(one, Member) and one.how == "window"}
+    flat = [one for one in flat if id(one) not in whole]  # a list that is cut where it is long is one that is cut
     if len(flat) == 1:
         return flat[0]
     if len(flat) > limit and any(isinstance(value, _OBJECTS) for value in flat):

@@ -43,6 +43,9 @@ INSTRUCTING: Final = frozenset({"system", "developer"})
 UNSIZED: Final = frozenset({Volatility.CONSTANT, Volatility.DEPLOYMENT, Volatility.UNKNOWN})
 """Interpolations of these may hold any amount of text that stays the same."""
 
+WINDOW: Final = "window"
+"""What limits a conversation of which only the last turns are sent."""
+
 FOLDER_ORDER: Final = "directory-order"
 """So may what is read from the files of a folder: only the order of that changes."""
 
@@ -257,11 +260,14 @@ def _clear_until(message: tuple[Stretch, ...]) -> int:
 
 def _reread(conversations: tuple[History, ...], part: Interpolation) -> tuple[History, ...]:
     """The conversations that are read again because of a value: one that grows in a loop is not where
-    the value was made before the loop, nor is an agent's run whose instructions were made once."""
+    the value was made before the loop, nor is an agent's run whose instructions were made once, and a window on the
+    last turns moves in every turn: it is read again anyway."""
     return tuple(one for one in conversations if _is_reread(one, part))
 
 
 def _is_reread(conversation: History, part: Interpolation) -> bool:
+    if WINDOW in conversation.bounds:
+        return False
     if conversation.grows_in == "loop":
         return _made_inside(part, conversation.location)
     return conversation.grows_in != "run"
@@ -343,7 +349,7 @@ def may_be_cached(prompt: Prompt, arranged: Layout, usual: int) -> bool:
     if tools and unlisted and (tools.tools or tools.location):
         return True
     newest = newest_user_message(arranged.items)
-    if any(isinstance(item, History) for item in arranged.items):
+    if any(isinstance(item, History) and WINDOW not in item.bounds for item in arranged.items):
         return True
     ahead = [part for _, item in arranged.stretches() if item.message != newest for part in _unsized(item.parts)]
     if any(arranged.marked >= 0 or _holds_files(part) for part in ahead):
