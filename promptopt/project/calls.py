@@ -3,11 +3,13 @@ mappings are carried out."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from promptopt.project import classes, indexing, library, members, methods, objects, templates, templating
 from promptopt.project.frames import END, Frame
 from promptopt.project.values import (
+    NONE,
     Alternatives,
     Arguments,
     CallResult,
@@ -298,6 +300,11 @@ def call_method(
         template = templating.method(ev, base, name, arguments, place)
         if template is not None:
             return template
+    if isinstance(base, CallResult) and base.dotted in ("re.compile", "regex.compile"):
+        # a compiled pattern does what the module's function does with the pattern ahead of its arguments
+        return library.call(
+            ev, f"re.{name}", replace(arguments, positional=(NONE, *arguments.positional)), place, frame
+        )
     if isinstance(base, (CallResult, Pipe)):
         return templates.call(ev, base, name, arguments, place, frame)
     if isinstance(base, (TextValue, Sequence, MapValue)):

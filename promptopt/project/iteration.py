@@ -190,40 +190,41 @@ def picked(ev: Evaluator, value: Value, passes: Callable[[Value], bool | None], 
     """The elements of a value that pass a test."""
     items = value.items if isinstance(value, Sequence) and can_unroll(value) else (Splice(value, place),)
 
-    def made(one: Value) -> tuple[bool | None, Items]:
+    def made(one: Value, each: bool) -> tuple[bool | None, Items]:  # noqa: FBT001
         kept = passes(one)
-        return kept, either_side((one,)) if kept is None and is_record(one) else (one,)
+        return kept, either_side((one,)) if kept is None and is_record(one) and not each else (one,)
 
     return _each_of(ev, items, made, "", place)
 
 
 def _each_of(ev: Evaluator, items: Items, made: _Made, variable: str, place: Place) -> Items:
-    """What items become, where `made` tells of an element whether it is kept and what becomes of it."""
+    """What items become, where `made` tells of an element whether it is kept and what becomes of it; it is told
+    whether the element stands for each of many, such as the turns of a conversation."""
 
-    def of(item: Item) -> Items:
+    def of(item: Item, each: bool) -> Items:  # noqa: FBT001
         if isinstance(item, EitherItems):
-            return (item._replace(alternatives=tuple(of_all(run) for run in item.alternatives)),)
+            return (item._replace(alternatives=tuple(of_all(run, each) for run in item.alternatives)),)
         if isinstance(item, AgainItems):
-            return (item._replace(items=of_all(item.items)),)
+            return (item._replace(items=of_all(item.items, True)),)  # noqa: FBT003
         if isinstance(item, Splice):
             return repeated(item)
-        kept, run = made(item)
+        kept, run = made(item, each)
         return run if kept else () if kept is False else (EitherItems("filter", (run, ())),)
 
-    def of_all(run: Items) -> Items:
-        return tuple(one for item in run for one in of(item))
+    def of_all(run: Items, each: bool) -> Items:  # noqa: FBT001
+        return tuple(one for item in run for one in of(item, each))
 
     def repeated(item: Splice) -> Items:
         where = item.place or place
-        kept, run = made(element(ev, item.value, where))
+        kept, run = made(element(ev, item.value, where), True)  # noqa: FBT003
         # what passes a test that cannot be decided may be the same elements every time
         over = item.value if kept else Unknown("filter", (item.value,))
         return () if kept is False else (AgainItems(variable, over, ev.text(where), run),)
 
-    return of_all(items)
+    return of_all(items, False)  # noqa: FBT003
 
 
-_Made: TypeAlias = Callable[[Value], tuple[bool | None, Items]]
+_Made: TypeAlias = Callable[[Value, bool], tuple[bool | None, Items]]
 
 
 class _Comprised:
@@ -250,7 +251,7 @@ class _Comprised:
         """What the items of the iterable become."""
         return _each_of(self.ev, items, self._round, self.ev.text(self.ev.place(self.target, self.frame)), self.place)
 
-    def _round(self, value: Value) -> tuple[bool | None, Items]:
+    def _round(self, value: Value, each: bool) -> tuple[bool | None, Items]:  # noqa: FBT001
         """Whether an element passes the tests, and what the body makes of it."""
         frame = _bound(self.ev, self.target, value, self.frame)
         kept = _kept(self.ev, self.tests, frame, self.position)
@@ -258,7 +259,7 @@ class _Comprised:
             return kept, ()
         run, order = _generate(self.ev, self.body, self.inner, frame, self.position)
         self.order = self.order or order
-        if kept is None and is_record(value) and any(self._sorts(test, frame) for test in self.tests):
+        if kept is None and not each and is_record(value) and any(self._sorts(test, frame) for test in self.tests):
             run = either_side(run)
         return kept, run
 

@@ -119,21 +119,22 @@ class _Unrolled:
             if conditions.sorts(self.ev, test, frame, position)
         }
 
-    def _items(self, items: Items) -> Items | None:
+    def _items(self, items: Items, *, each: bool = False) -> Items | None:
+        """What items add; `each` says that they stand for the turns of a conversation, of every kind."""
         result: list[Item] = []
         for item in items:
-            added = self._of(item)
+            added = self._of(item, each=each)
             if added is None or len(result) + len(added) > MAX_ADDED:
                 return None
             result.extend(added)
         return tuple(result)
 
-    def _of(self, item: Item) -> Items | None:
+    def _of(self, item: Item, *, each: bool) -> Items | None:
         if isinstance(item, EitherItems):
-            runs = [self._items(run) for run in item.alternatives]
+            runs = [self._items(run, each=each) for run in item.alternatives]
             return None if None in runs else (EitherItems(item.condition, tuple(run or () for run in runs)),)
         if isinstance(item, AgainItems):
-            inner = self._items(item.items)
+            inner = self._items(item.items, each=True)
             return None if inner is None else (item._replace(items=inner),)
         if isinstance(item, Splice):
             inner = self._added(Member(item.value, "", "element", item.place))
@@ -144,14 +145,14 @@ class _Unrolled:
             always = any(not isinstance(one, EitherItems) or sum(map(bool, one.alternatives)) > 1 for one in inner)
             over = item.value if always else Unknown("filter", (item.value,))
             return (AgainItems("", over, self.ev.text(item.place), inner, place),)
-        return self._added(item)
+        return self._added(item, each=each)
 
-    def _added(self, element: Value) -> tuple[Any, ...] | None:
+    def _added(self, element: Value, *, each: bool = False) -> tuple[Any, ...] | None:
         last = self._after(self.first, element)
         if isinstance(self.first, Sequence) and isinstance(last, Sequence):
             head = _common(self.first.items, last.items)
             added = last.items[head:] if head == len(self.first.items) else None
-            return added and _parted(added, self._sorted_by(element))
+            return added and (added if each else _parted(added, self._sorted_by(element)))
         if isinstance(self.first, TextValue) and isinstance(last, TextValue):
             head = _common(self.first.pieces, last.pieces)
             pieces = last.pieces[head:] if head == len(self.first.pieces) else None

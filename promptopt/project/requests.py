@@ -196,13 +196,21 @@ class Requests:
             return self._template_sdk_method(template, function[4])
         if isinstance(base, (Instance, ClassValue)) or not isinstance(fact[3], tuple) or not fact[3]:
             return None
-        given = self.ev.evaluate(fact[3][0], frame, position)
-        if isinstance(given, Sequence):
-            for item in given.items:
+        for given in self._passed_on(self.ev.evaluate(fact[3][0], frame, position)):
+            for item in given.items if isinstance(given, Sequence) else ():
                 message = self.ev.sdks.message(item.dotted) if isinstance(item, CallResult) else None
                 if message is not None:
                     return self.ev.sdks.method(message[0], function[4])
         return None
+
+    def _passed_on(self, given: Value) -> Iterator[Value]:
+        """A value and, where it is a parameter, what its callers pass for it."""
+        yield given
+        if isinstance(given, Parameter):
+            for site in self.callers.of(given.scope)[:MAX_ASKED]:
+                passed = self.callers.passed(given, site)
+                if passed is not None:
+                    yield passed
 
     def _template(self, value: Value) -> bool:
         return isinstance(value, CallResult) and self.ev.sdks.template(value.dotted) is not None
