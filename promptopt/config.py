@@ -127,6 +127,7 @@ class Config:
     rules: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     sources: tuple[SourceFunction, ...] = ()
     sinks: tuple[SinkFunction, ...] = ()
+    templates: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def patterns_root(self) -> Path:
@@ -391,6 +392,33 @@ def _budgets(value: object) -> dict[str, Budget]:
     return budgets
 
 
+def _templates(value: object) -> dict[str, Any]:
+    """Options of Jinja's environment by the names that it gives them."""
+    options: dict[str, Any] = {}
+    for key, item in _table(value).items():
+        if key not in _TEMPLATE_OPTIONS:
+            raise _WrongValueError(f": unknown key {key!r}{suggestion(key, _TEMPLATE_OPTIONS)}")
+        try:
+            options[key.replace("-", "_")] = _TEMPLATE_OPTIONS[key](item)
+        except _WrongValueError as error:
+            raise _WrongValueError(f".{key}{error}") from error
+    return options
+
+
+_TEMPLATE_OPTIONS: Final[Mapping[str, Callable[[object], Any]]] = {
+    "block-start-string": _string,
+    "block-end-string": _string,
+    "variable-start-string": _string,
+    "variable-end-string": _string,
+    "comment-start-string": _string,
+    "comment-end-string": _string,
+    "line-statement-prefix": _string,
+    "line-comment-prefix": _string,
+    "trim-blocks": _flag,
+    "lstrip-blocks": _flag,
+    "keep-trailing-newline": _flag,
+}
+
 _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "select": _strings,
     "extend-select": _strings,
@@ -407,6 +435,7 @@ _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "rules": lambda value: _each(value, _table),
     "sources": _sources,
     "sinks": _sinks,
+    "templates": _templates,
 }
 
 

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptopt.budgets import Budgets, Measured
 from promptopt.config import Config, SinkFunction, SourceFunction, absolute, load_config
-from promptopt.errors import InternalError
+from promptopt.errors import ConfigError, InternalError
 from promptopt.finding import Finding, Severity, fingerprinted
 from promptopt.project import LinkOptions, link
 from promptopt.project.collect import collect, garbage_collection_paused
-from promptopt.project.prompt_files import is_template
+from promptopt.project.prompt_files import is_prompt_folder, is_template
 from promptopt.project.text_files import TextFiles
-from promptopt.prompt import Call, Parameter, Prompt
+from promptopt.prompt import BracedText, Call, ChatTemplate, Parameter, Prompt, PromptTemplate
 from promptopt.readers.facts import Module, Scope
+from promptopt.readers.jinja.environment import TemplateSyntax
 from promptopt.readers.python import PythonSyntaxError, read_module
 from promptopt.rule import AnyRule, Fault, RuleContext, check_selector, configure, load_rules, matches, select_rules
 from promptopt.sdks import build_catalogue, load_catalogue
@@ -91,6 +92,7 @@ class Project:
     prompts: tuple[Prompt, ...] = ()
     calls: tuple[Call, ...] = ()
     bounds_hit: int = 0
+    templates: tuple[PromptTemplate | ChatTemplate | BracedText, ...] = ()
     other_templates: int = 0
     strangers: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
@@ -162,7 +164,7 @@ def run_rules(project: Project, rules: RuleSet) -> Report:
     calls = {prompt.name: prompt.call.location for prompt in project.prompts}
     found: list[Finding] = []
     budgeted = rules.budgets.measure(project.prompts) if rules.budgets else ()
-    for subject in (*project.faults, *project.prompts, *project.calls, *budgeted):
+    for subject in (*project.faults, *project.prompts, *project.calls, *project.templates, *budgeted):
         found += _run(rules, subject, project.sources)
     comments = _Suppressions(project.sources, reported)
     asked = []
@@ -387,7 +389,12 @@ def read_project(paths: Sequence[Path], config: Config, overlay: Mapping[Path, b
     named = frozenset(name for path, name in zip(paths, given, strict=True) if not path.is_dir())
     project = Project(config.root, collected.files, collected.sources, tuple(faults), named=named)
     reader = TextFiles(config.root, collected.sources, texts)
-    options = LinkOptions(collected.files, read_text=reader.text, templates=collected.templates)
+    options = LinkOptions(
+        collected.files,
+        read_text=reader.text,
+        templates=collected.templates,
+        all_prompts=is_prompt_folder(config.root.name),
+    )
     linked = _linked(project, collected.modules, config, options)
     unreadable = (_fault("unreadable", path, reason, None) for path, reason in sorted(reader.faults.items()))
     texts_read = {*reader.read, *reader.faults} - linked.strangers
@@ -404,12 +411,13 @@ def _linked(project: Project, modules: Mapping[str, Module], config: Config, opt
     sdks = load_catalogue()
     if config.sinks:
         sdks = build_catalogue([*sdks.sdks, declared_sinks(config.sinks, modules)])
-    found = link(modules, project.sources, sdks, sources, options)
+    found = link(modules, project.sources, sdks, sources, replace(options, syntax=_syntax(config)))
     faults = (_fault("syntax", path, *fault) for path, fault in found.faults.items())
     linked = replace(
         project,
         prompts=found.prompts,
         calls=found.calls,
+        templates=found.templates,
         bounds_hit=found.bounds_hit,
         faults=(*project.faults, *faults),
         other_templates=found.other_templates,
@@ -419,6 +427,14 @@ def _linked(project: Project, modules: Mapping[str, Module], config: Config, opt
         return linked
     prompts = tuple(replace(prompt, call=_assuming(prompt.call, config)) for prompt in found.prompts)
     return replace(linked, prompts=prompts, calls=tuple(_assuming(call, config) for call in found.calls))
+
+
+def _syntax(config: Config) -> TemplateSyntax:
+    """How templates are cut unless code says otherwise."""
+    try:
+        return TemplateSyntax(**config.templates)
+    except ValueError as error:
+        raise ConfigError(f"{config.file}: templates: {error}") from error
 
 
 def _assuming(call: Call, config: Config) -> Call:

@@ -268,6 +268,68 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatTemplate:
+    """A template that writes a conversation as the text which a model reads.
+
+    `clocks` are calls in it that read the clock, and how often what they print changes. `rewritten` are the tests by
+    which a turn is printed in another way once others follow it.
+    """
+
+    location: Location
+    clocks: tuple[tuple[Location, Volatility], ...] = ()
+    rewritten: tuple[Location, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BracedText:
+    """JSON in a template whose engine reads braces as replacement fields (`str.format`, LangChain's f-strings).
+
+    `location` is the object with its braces, `braces` are those that would have to be doubled, one character each;
+    empty where the source does not show them one by one.
+    """
+
+    location: Location
+    braces: tuple[Location, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateVariable:
+    """A variable of its context that a template reads, and where. `optional`: the template asks whether it is there."""
+
+    name: str
+    locations: tuple[Location, ...]
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """One call that renders a template: the names that it passes, with the places where they are written (None where
+    they are handed on); `open` where it may pass others, too."""
+
+    location: Location
+    passed: tuple[tuple[str, Location | None], ...]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTemplate:
+    """A template whose text is part of a prompt, and the calls that render it.
+
+    `variables` are those that it reads itself, `used` all names that it or a template which it uses reads. `complete`
+    is false where it uses templates that are not known, `supplied` true where its environment may define further names,
+    `shared` true where one of its calls renders other templates, too.
+    """
+
+    location: Location
+    variables: tuple[TemplateVariable, ...]
+    used: frozenset[str]
+    renderings: tuple[Rendering, ...]
+    complete: bool = True
+    supplied: bool = False
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """What one request sends, in cache order: tools, then `messages`.
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 from promptopt.config import Config, suggestion
 from promptopt.errors import ConfigError, RulePackError
 from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
+from promptopt.prompt import Call
 from promptopt.source import Location, SourceFile
 
 ENTRY_POINT_GROUP: Final = "promptopt.rules"
@@ -126,6 +127,14 @@ class Rule(Generic[SubjectT]):
 
 
 AnyRule = Rule[Any]
+
+
+def sent_by(call: Call, place: Location) -> tuple[Related, ...]:
+    """The call that sends a prompt, or renders a template that nothing is seen to send, unless it stands at `place` or
+    there is none."""
+    if call.location == place or (not call.sent and call.location.span.end == 0):
+        return ()
+    return (Related("sent by this call" if call.sent else "rendered by this call", call.location),)
 
 
 SECTIONS: Final = (

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from promptopt import Report, Severity, check, check_text
+from promptopt.config import Config
+from promptopt.errors import ConfigError
 
 RULES = "You are the support assistant of Acme Bank. Answer only from the knowledge base, never from memory.\n" * 4
 
@@ -189,3 +191,53 @@ def test_an_ignore_at_the_call_covers_the_template(tmp_path: Path) -> None:
     code = code.replace("  # promptopt: ignore[PO101]", "")
     (finding,) = project(tmp_path, {**files, "app.py": code}).findings
     assert (finding.code, finding.location.path, finding.severity) == ("PO101", "system.txt", Severity.INFO)
+
+
+def test_delimiters_from_the_configuration(tmp_path: Path) -> None:
+    """They cut templates that nothing in the code renders; nonsense ends the run with a word for it."""
+    table = '[templates]\nvariable-start-string = "<<"\nvariable-end-string = ">>"\n'
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts/system.j2").write_text(f"<< time >> {{{{ no tag }}}}\n{RULES}")
+    (tmp_path / "promptopt.toml").write_text(table)
+    (finding,) = check([tmp_path]).findings
+    assert (finding.code, finding.subject) == ("PO101", "time")
+    (tmp_path / "promptopt.toml").write_text('[templates]\nvariable-start-string = "{%"\n')
+    with pytest.raises(ConfigError, match="different start delimiters"):
+        check([tmp_path])
+    (tmp_path / "promptopt.toml").write_text("[templates]\ntrim-block = true\n")
+    with pytest.raises(ConfigError, match="did you mean 'trim-blocks'"):
+        check([tmp_path])
+
+
+@pytest.mark.parametrize(("name", "severity"), [("time", Severity.WARNING), ("user_name", Severity.INFO)])
+def test_a_name_that_is_no_time_is_a_hint(name: str, severity: Severity) -> None:
+    """What nothing is seen to send, and whose name is all that is known, is told as such."""
+    (finding,) = check_text(
+        f"{{{{ {name} }}}}\n{RULES * 20}", "prompts/system.j2", Config(Path.cwd(), select=("PO1",))
+    ).findings
+    assert finding.severity is severity
+
+
+def test_a_folder_of_prompts_checked_alone(tmp_path: Path) -> None:
+    """Without a project around it the folder is the project; its name says what its templates are."""
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+    (folder / "a.j2").write_text(f"{{{{ time }}}}\n{RULES}")
+    (folder / "b.j2").write_bytes(b"\xff")
+    assert codes(check([folder])) == [("PO101", "a.j2"), ("PO001", "b.j2")]
+    assert codes(check([folder / "a.j2"])) == [("PO101", "a.j2")]
+
+
+def test_a_template_that_a_request_sends_is_known_to_be_a_prompt(tmp_path: Path) -> None:
+    """Its faults are told wherever it lies; those of a page are not."""
+    code = (
+        "from jinja2 import Environment, FileSystemLoader\nfrom openai import OpenAI\n"
+        "env = Environment(loader=FileSystemLoader('templates'))\n"
+        "def ask(question):\n"
+        "    text = env.get_template('clerk.j2').render()\n"
+        "    return OpenAI().responses.create(model='gpt-5', instructions=text, input=question)\n"
+        "def page():\n"
+        "    return env.get_template('page.j2').render()\n"
+    )
+    files = {"app.py": code, "templates/clerk.j2": "{% if x %}", "templates/page.j2": "{% if x %}"}
+    assert codes(project(tmp_path, files)) == [("PO002", "templates/clerk.j2")]

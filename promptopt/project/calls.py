@@ -286,7 +286,9 @@ def call_method(
     """`base.name(...)` where base is not a namespace."""
     if isinstance(base, Alternatives):
         values = [one for one in base.values if not is_none(one)]
+        ev.choosing += 1
         results = [method_or_value(ev, one, name, arguments, place, frame) for one in values]
+        ev.choosing -= 1
         return alternatives(base.condition, tuple(results)) if results else Unknown("none")
     if isinstance(base, Parameter):
         found = members.attribute(ev, base, name, place, frame)

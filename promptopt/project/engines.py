@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptopt.project import files
@@ -18,10 +19,10 @@ from promptopt.project.values import (
     constant_key,
     plain,
 )
+from promptopt.readers.jinja.environment import DEFAULT_SYNTAX, TemplateSyntax
 
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
-    from promptopt.readers.jinja.template import TemplateSyntax
     from promptopt.sdks.schema import EngineShape
 
 
@@ -35,7 +36,7 @@ def lookup(ev: Evaluator, name: str, environment: Value | None, place: Place) ->
         found = _loaded(ev, loader, name, place)
         if found is not None:
             return found
-    paths = [path for path in ev.world.templates if path == name or path.endswith(f"/{name}")]
+    paths = [path for path in ev.world.units.files if path == name or path.endswith(f"/{name}")]
     return text_of_file(ev, paths[0]) if len(paths) == 1 else None
 
 
@@ -106,16 +107,15 @@ def text_of_file(ev: Evaluator, path: str) -> TextValue | None:
 
 
 def syntax(ev: Evaluator, environment: Value | None) -> TemplateSyntax:
-    """How the environment cuts templates; Jinja's own way where that is not known."""
-    from promptopt.readers.jinja.template import DEFAULT_SYNTAX, TemplateSyntax  # noqa: PLC0415 (loads Jinja)
-
+    """How the environment cuts templates: as configured, but for the options that it is given."""
     given = environment.arguments.keywords if isinstance(environment, CallResult) else {}
+    configured = ev.world.units.syntax
     options: dict[str, Any] = {}
     for option in TemplateSyntax.__slots__:
         value = constant_key(ev.force(given[option])) if option in given else ...
         if isinstance(value, (str, bool)) and isinstance(value, type(getattr(DEFAULT_SYNTAX, option) or "")):
             options[option] = value
     try:
-        return TemplateSyntax(**options)
+        return replace(configured, **options) if options else configured
     except ValueError:
-        return DEFAULT_SYNTAX
+        return configured

@@ -73,6 +73,7 @@ class Evaluator:
         self.depth = 0
         self.exhausted = False
         self.bounds_hit = 0
+        self.choosing = 0
         self.spent = 0
         self._given = self._granted = FUEL
         self._steps = 0

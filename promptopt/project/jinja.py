@@ -6,7 +6,7 @@ A template's scopes join the module of the file that its text stands in; nothing
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
@@ -16,6 +16,7 @@ from promptopt.project.frames import Frame
 from promptopt.project.values import (
     NONE,
     Constant,
+    External,
     Fixed,
     Function,
     Hole,
@@ -32,15 +33,17 @@ from promptopt.project.values import (
     TextValue,
     Unknown,
     Value,
+    Volatile,
     plain,
 )
 from promptopt.readers.facts import Module
+from promptopt.readers.jinja.environment import DEFAULT_SYNTAX, GLOBALS, TemplateSyntax
 from promptopt.source import SourceFile
 
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
     from promptopt.readers.facts import Expression, ParameterFact
-    from promptopt.readers.jinja.template import Template, TemplateSyntax
+    from promptopt.readers.jinja.template import Template
 
 MAX_NESTING: Final = 12
 """Templates within templates."""
@@ -79,15 +82,28 @@ class Rendering(Value):
     blocks: Mapping[str, tuple[Function, ...]]
     place: Place
 
+    def is_within(self) -> bool:
+        """Whether another template asks for it."""
+        return self.place.path != self.unit.ref.path
+
 
 _RENDERING: Final = "<rendering>"
 """The binding of a template's frame that holds its `Rendering`; no variable is called so."""
 
 
 class Units:
-    """The templates of a project, each read once for each way to cut it."""
+    """The templates of a project, each read once for each way to cut it.
 
-    def __init__(self) -> None:
+    `files` are the paths of its template files, cut by `syntax` unless code says otherwise; `all_prompts` where all of
+    them are prompts.
+    """
+
+    def __init__(
+        self, files: Iterable[str] = (), syntax: TemplateSyntax = DEFAULT_SYNTAX, *, all_prompts: bool = False
+    ) -> None:
+        self.files = tuple(files)
+        self.syntax = syntax
+        self.all_prompts = all_prompts
         self._units: dict[tuple[Pieces, TemplateSyntax], Unit | None] = {}
         self._by_scope: dict[ScopeRef, Unit] = {}
         self.faults: dict[str, tuple[str, int | None]] = {}
@@ -95,6 +111,10 @@ class Units:
     def of_scope(self, ref: ScopeRef) -> Unit | None:
         """The template that a scope belongs to."""
         return self._by_scope.get(ref)
+
+    def all(self) -> list[Unit]:
+        """The templates that were read."""
+        return list(dict.fromkeys(self._by_scope.values()))
 
     def paths(self) -> set[str]:
         """The files that templates which were read stand in."""
@@ -178,7 +198,7 @@ def _frame(ev: Evaluator, rendering: Rendering, caller: Frame | None, depth: int
     bindings = {**rendering.context.names, _RENDERING: rendering}
     level = caller.level if caller is not None else None
     frame = Frame(rendering.unit.ref, bindings, level=level, call=rendering.place, caller=caller, depth=depth)
-    ev.world.renderings[rendering.place, rendering.unit.ref] = rendering
+    ev.world.renderings.append(rendering)
     return frame
 
 
@@ -187,10 +207,16 @@ def variable(ev: Evaluator, frame: Frame, fact: ParameterFact) -> Value:
     bound = frame.bindings.get(fact.name)
     if bound is not None:
         return ev.force(bound)
+    if fact.name in GLOBALS:
+        return External(GLOBALS[fact.name])
     place = Place(frame.scope.path, fact.start, fact.end)
     rendering = _rendering(ev, frame)
     if rendering is not None and rendering.context.rest:
         return members.named_member(ev, ev.force(rendering.context.rest[0]), fact.name, "item", place)
+    source = ev.sources.template_name(fact.name)
+    if source is not None and ev.sources.takes_format(source.kind, "strftime"):
+        # what is printed of a time decides how often it changes
+        return Volatile(source.kind, source.label, source.volatility, fact.name, None, by_name=True)
     return ev.variable(fact.name, None)
 
 

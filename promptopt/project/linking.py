@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, closures, hooks, standing
+from promptopt.project import classes, closures, hooks, standing, template_uses
 from promptopt.project.callers import Callers, CallSite
 from promptopt.project.choices import choices
 from promptopt.project.collect import garbage_collection_paused
@@ -19,6 +19,7 @@ from promptopt.project.describe import Describer, location
 from promptopt.project.evaluate import Evaluator
 from promptopt.project.frames import Frame
 from promptopt.project.interfaces import Interfaces, passes_on
+from promptopt.project.jinja import Units
 from promptopt.project.messages import ASKING, MessageBuilder, Rounds
 from promptopt.project.needs import open_parameters
 from promptopt.project.reach import is_reached
@@ -41,14 +42,18 @@ from promptopt.project.world import World
 from promptopt.prompt import (
     Absent,
     Block,
+    BracedText,
     Call,
     CallContext,
+    ChatTemplate,
     History,
     Interpolation,
     Message,
     Parameter,
     Prompt,
+    PromptTemplate,
 )
+from promptopt.readers.jinja.environment import DEFAULT_SYNTAX, TemplateSyntax
 
 if TYPE_CHECKING:
     from promptopt.readers.facts import Module
@@ -80,6 +85,7 @@ class Linked:
 
     prompts: tuple[Prompt, ...]
     calls: tuple[Call, ...]
+    templates: tuple[PromptTemplate | ChatTemplate | BracedText, ...] = ()
     bounds_hit: int = 0
     faults: Mapping[str, tuple[str, int | None]] = field(default_factory=dict)
     other_templates: int = 0
@@ -89,12 +95,15 @@ class Linked:
 @dataclass(frozen=True, slots=True)
 class LinkOptions:
     """`paths` are all files of the project, parsed or not; `roots` further import roots; `read_text`
-    reads a file of the project by its path, None where there is none; `templates` are the paths of template files."""
+    reads a file of the project by its path, None where there is none; `templates` are the paths of template files,
+    which `syntax` cuts unless code says otherwise, and `all_prompts` says that all of them are prompts."""
 
     paths: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     read_text: Callable[[str], str | None] = field(default=lambda _path: None)
     templates: tuple[str, ...] = ()
+    syntax: TemplateSyntax = DEFAULT_SYNTAX
+    all_prompts: bool = False
 
 
 def link(
@@ -114,9 +123,8 @@ def link(
         options: see `LinkOptions`.
     """
     options = options or LinkOptions()
-    world = World(
-        modules, files, sdks, sources, options.read_text, options.paths, options.roots, templates=options.templates
-    )
+    units = Units(options.templates, options.syntax, all_prompts=options.all_prompts)
+    world = World(modules, files, sdks, sources, options.read_text, options.paths, options.roots, units=units)
     with _deep_recursion(), garbage_collection_paused(), _facts_set_aside():
         return _Linker(world).run()
 
@@ -185,8 +193,19 @@ class _Linker:
         prompts.extend(self._name(prompt) for prompt in hooks.prompts(self.ev, self.describer))
         alone = standing.find(self.ev, self.describer, self.callers, prompts)
         prompts.extend(self._name(prompt) for prompt in alone.prompts)
-        made = tuple(prompts), tuple(calls.values())
-        return Linked(*made, self.ev.bounds_hit, alone.faults, alone.others, alone.strangers)
+        return Linked(
+            tuple(prompts),
+            tuple(calls.values()),
+            (
+                *template_uses.find(self.ev, prompts),
+                *template_uses.chat_templates(self.ev),
+                *template_uses.braced(self.ev),
+            ),
+            self.ev.bounds_hit,
+            alone.faults,
+            alone.others,
+            alone.strangers,
+        )
 
     def _has_room(self) -> bool:
         """Between two sites: forget values when there are many, so that memory stays bounded."""

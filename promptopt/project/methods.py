@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import guards, indexing, members, strings
+from promptopt.project import braces, guards, indexing, members, strings
 from promptopt.project.targets import last_name
 from promptopt.project.values import (
     NONE,
@@ -144,6 +144,7 @@ def _format(ev: Evaluator, base: TextValue, arguments: Arguments, place: Place) 
         places[key] = given.place if isinstance(given, Lazy) else place
     rest = [ev.force(value) for value in arguments.rest]
     lookup = strings.lookup_in(values, places, ev, spread=place)
+    braces.note(base, ev)
     return strings.format_fields(base, _with_rest(ev, lookup, values, rest, place), ev)
 
 

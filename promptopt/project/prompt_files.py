@@ -18,6 +18,7 @@ _MARKERS: Final = re.compile(
     r"|^[ \t]*#?[ \t]*(?:system|assistant)[ \t]*:[ \t]*$",
     re.MULTILINE,
 )
+_TURNS: Final = re.compile(r"<\|[a-z_]+\|>|\[/?INST\]|<start_of_turn>|\beos_token\b|\bbos_token\b")
 _TAGS: Final = re.compile(
     r"\{\{~?(?:[#^/>&!{]|else\b)"  # Handlebars, Mustache
     r"|\{\{-?\s*(?:[.$]|(?:range|if|with|template|define)\s)"  # Go
@@ -31,6 +32,11 @@ def is_template(path: str) -> bool:
     return path.endswith(SUFFIXES)
 
 
+def is_prompt_folder(name: str) -> bool:
+    """Whether a project's own folder is one of prompts: then all its templates are."""
+    return name.lower() in ("prompt", "prompts")
+
+
 def is_named_as_prompt(path: str) -> bool:
     """Whether the name of a template file, or of a folder that it lies in, says that it is a prompt."""
     return path.endswith((".prompt", ".prompt.j2")) or any(_PROMPTS.search(part) for part in path.split("/"))
@@ -39,6 +45,11 @@ def is_named_as_prompt(path: str) -> bool:
 def has_role_markers(text: str) -> bool:
     """Whether text marks the turns of a chat."""
     return _MARKERS.search(text) is not None
+
+
+def is_chat_template(path: str, text: str) -> bool:
+    """Whether a template that loops over messages writes them for a model."""
+    return "chat_template" in path.rpartition("/")[2] or _TURNS.search(text) is not None
 
 
 def has_front_matter(path: str, text: str) -> bool:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final
 from promptopt.project import jinja, prompt_files
 from promptopt.project.describe import location
 from promptopt.project.engines import syntax, text_of_file
+from promptopt.project.evaluate import FUEL
 from promptopt.project.messages import MessageBuilder
-from promptopt.project.values import JinjaTemplate, Place, Value
-from promptopt.prompt import Call, Message, Prompt, constant_texts
+from promptopt.project.values import JinjaTemplate, Place, TextValue, Value
+from promptopt.prompt import Block, Call, Interpolation, Message, Prompt, Volatility, constant_texts, flatten
 from promptopt.source import Location, Span
 
 if TYPE_CHECKING:
@@ -27,12 +28,15 @@ if TYPE_CHECKING:
 MAX_RENDERING_CALLS: Final = 400
 """Calls that are looked at for what they render."""
 
+RENDERING_STEPS: Final = 100_000
+"""Evaluation steps for all of them."""
+
 MAX_HOPS: Final = 2
 """Callers of callers that a function which renders a template of any name is followed through."""
 
 _RENDERING: Final = ("render", "render_async", "render_template", "render_template_string")
 _WORD: Final = re.compile(r"\w+")
-_SYSTEM: Final = re.compile(r"(?:^|[^a-z])system(?:$|[^a-z])", re.IGNORECASE)
+_ROLE: Final = re.compile(r"(?:^|[^a-z])(system|user)(?:$|[^a-z])", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -50,7 +54,9 @@ class Standing:
 def find(ev: Evaluator, describer: Describer, callers: Callers, sent: Iterable[Prompt]) -> Standing:
     """Templates of the project that are prompts and part of none of `sent`."""
     found = Standing()
-    paths = [path for path in ev.world.templates if _is_prompt(ev, path)]
+    # what could not be read so far was asked for by a request
+    asked = set(ev.world.units.faults)
+    paths = [path for path in ev.world.units.files if path in asked or _is_prompt(ev, path)]
     known = {path for prompt in sent for path in _paths(prompt)}
     left = [path for path in paths if path not in known]
     rendered = _rendered(ev, callers, set(left)) if left else {}
@@ -59,21 +65,18 @@ def find(ev: Evaluator, describer: Describer, callers: Callers, sent: Iterable[P
         made = rendered.get(path) or _by_names(ev, path)
         if made is not None:
             values[path] = made
-    used = {
-        ref.path
-        for (place, ref) in ev.world.renderings
-        if not ev.world.is_python(place.path) and place.path != ref.path
-    }
+    within = (one for one in ev.world.renderings if one.is_within() and not ev.world.is_python(one.place.path))
+    used = {one.unit.ref.path for one in within}
     for path, (value, place) in values.items():
         if path not in used:
             found.prompts.append(_prompt(ev, describer, path, value, place))
-    found.strangers = frozenset(ev.world.templates) - {*paths, *ev.world.units.paths()}
+    found.strangers = frozenset(ev.world.units.files) - {*paths, *ev.world.units.paths()}
     _tell_faults(ev, paths, found)
     return found
 
 
 def _is_prompt(ev: Evaluator, path: str) -> bool:
-    if prompt_files.is_named_as_prompt(path):
+    if ev.world.units.all_prompts or prompt_files.is_named_as_prompt(path):
         return True
     text = ev.world.read_text(path)
     return text is not None and prompt_files.has_role_markers(text)
@@ -89,13 +92,14 @@ def _paths(prompt: Prompt) -> Iterator[str]:
 
 def _by_names(ev: Evaluator, path: str) -> tuple[Value, Place] | None:
     """A template that nobody renders, its variables known by name only."""
-    text = text_of_file(ev, path)
-    if text is None or (text.pieces and prompt_files.has_front_matter(path, ev.world.read_text(path) or "")):
+    text, source = text_of_file(ev, path), ev.world.read_text(path) or ""
+    if text is None or prompt_files.has_front_matter(path, source):
         return None
     place = Place(path, 0, 0)
     template = JinjaTemplate(text, None, place)
     ev.refuel()
-    if ev.world.units.read(ev, text, syntax(ev, None), place) is None:
+    unit = ev.world.units.read(ev, text, syntax(ev, None), place)
+    if unit is None or (unit.facts.conversation is not None and prompt_files.is_chat_template(path, source)):
         return None
     return jinja.render(ev, template, jinja.Context(open=True), place, None), place
 
@@ -104,17 +108,19 @@ def _rendered(ev: Evaluator, callers: Callers, wanted: set[str]) -> dict[str, tu
     """What calls of the project make of templates, by the path of the template; the first call counts."""
     queue = [(ref, call, 0) for name in _RENDERING for ref, call in ev.world.calls_named(name)]
     found: dict[str, tuple[Value, Place]] = {}
-    for step, (ref, call, hops) in enumerate(queue):
-        if step >= MAX_RENDERING_CALLS:
+    steps = 0
+    for count, (ref, call, hops) in enumerate(queue):
+        if count >= MAX_RENDERING_CALLS or steps > RENDERING_STEPS:
             break
         ev.refuel()
         before = len(ev.world.renderings)
         fact = ev.scope(ref).calls[call]
         value = ev.evaluate(("call", fact[0], fact[1], call), ev.open_frame(ref), ev.flow(ref).call_position(call))
         place = Place(ref.path, fact[0], fact[1])
-        fresh = list(ev.world.renderings)[before:]
-        templates = [inner.path for where, inner in fresh if ev.world.is_python(where.path) and inner.path in wanted]
-        for path in templates:
+        fresh = [one for one in ev.world.renderings[before:] if ev.world.is_python(one.place.path)]
+        templates = [one.unit.ref.path for one in fresh if one.unit.ref.path in wanted]
+        steps += FUEL - ev.fuel
+        for path in templates if isinstance(value, TextValue) else ():
             found.setdefault(path, (value, place))
         if not templates and hops < MAX_HOPS:
             queue += [(site.scope, site.call, hops + 1) for site in callers.of(ref)]
@@ -126,9 +132,17 @@ def _prompt(ev: Evaluator, describer: Describer, path: str, value: Value, place:
     start = Location(path, Span(0, 0))
     call = Call(sdk.name, "template", None, location(place), "<template>", sent=False)
     builder = MessageBuilder(ev, describer, sdk)
-    role = "system" if _SYSTEM.search(path) else "user"
     blocks = builder.blocks(value, Place(path, 0, 0))
-    return Prompt(f"{path}::<template>", call, start, None, (Message(role, blocks, start),))
+    return Prompt(f"{path}::<template>", call, start, None, (Message(_role(path, blocks), blocks, start),))
+
+
+def _role(path: str, blocks: tuple[Block, ...]) -> str:
+    """The role of the message that a template is likely to become: what holds the words of a request is a user's."""
+    named = _ROLE.search(path.rpartition("/")[2])
+    if named is not None:
+        return named[1].lower()
+    values = (part for block in blocks for part in flatten(block.parts) if isinstance(part, Interpolation))
+    return "user" if any(value.volatility is Volatility.REQUEST for value in values) else "system"
 
 
 def _tell_faults(ev: Evaluator, paths: Iterable[str], found: Standing) -> None:

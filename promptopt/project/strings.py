@@ -48,6 +48,7 @@ MAX_REPEATED: Final = 400_000
 SHORTEST_MARK: Final = 4
 """Characters from which a separator is taken for a mark between sections that no value inside them holds."""
 
+
 _WIDE: Final = re.compile(r"\d{4}")
 """A width or precision that no text in a prompt is printed with."""
 
@@ -146,7 +147,7 @@ def _halves(pieces: Pieces, first: int, at: int) -> tuple[Pieces, Pieces]:
         if at == 0 or not isinstance(piece, Literal):
             return pieces[:index], pieces[index:]
         if at < len(piece.value):
-            left, right = _part(piece, piece.value[:at], 0), _part(piece, piece.value[at:], at)
+            left, right = part(piece, piece.value[:at], 0), part(piece, piece.value[at:], at)
             return (*pieces[:index], left), (right, *pieces[index + 1 :])
         at -= len(piece.value)
     return pieces, ()
@@ -184,21 +185,22 @@ def stretches(pieces: Pieces) -> Iterator[tuple[int, str | Piece]]:
 def format_fields(template: Value, lookup: Lookup, ev: Evaluator) -> Value:
     """`str.format` semantics over every constant stretch of `template`; `lookup` gives a field's value
     by its whole name (`user.name`, `0`)."""
-    return _fill(template, lambda piece: _format_literal(piece, lookup, ev))
+    return filled(template, lambda piece: _format_literal(piece, lookup, ev))
 
 
-def _fill(template: Value, fill: Callable[[Literal], Pieces | None]) -> Value:
+def filled(template: Value, fill: Callable[[Literal], Pieces | None]) -> Value:
+    """A text with each of its constant stretches filled in; unknown where one of them gives None."""
     if not isinstance(template, TextValue):
         return template
     parts: list[Pieces] = []
     for piece in template.pieces:
         if isinstance(piece, Literal):
-            filled = fill(piece)
-            if filled is None:
+            made = fill(piece)
+            if made is None:
                 return Unknown("format")
-            parts.append(filled)
+            parts.append(made)
         elif isinstance(piece, Either):
-            runs = tuple(_pieces_of(_fill(TextValue(run), fill)) for run in piece.alternatives)
+            runs = tuple(_pieces_of(filled(TextValue(run), fill)) for run in piece.alternatives)
             parts.append((Either(piece.condition, runs),))
         else:
             parts.append((piece,))
@@ -212,9 +214,9 @@ def _pieces_of(value: Value) -> Pieces:
 def _format_literal(piece: Literal, lookup: Lookup, ev: Evaluator) -> Pieces | None:
     parts: list[Piece] = []
     counter = 0
-    for text, start, field, field_start, field_end in _fields(piece.value):
+    for text, start, field, field_start, field_end in fields(piece.value):
         if text:
-            parts.append(_part(piece, text, start))
+            parts.append(part(piece, text, start))
         if field is None:
             continue
         head, _, spec = field.partition(":")
@@ -233,7 +235,7 @@ def _format_literal(piece: Literal, lookup: Lookup, ev: Evaluator) -> Pieces | N
     return tuple(parts)
 
 
-def _fields(text: str) -> list[tuple[str, int, str | None, int, int]]:
+def fields(text: str) -> list[tuple[str, int, str | None, int, int]]:
     """Split at replacement fields: (literal text, its offset, field or None, field start, field end).
 
     Braces that do not pair are literal, so that JSON in a template does not stop the reading.
@@ -271,7 +273,8 @@ def _field_end(text: str, position: int) -> int | None:
     return None
 
 
-def _part(piece: Literal, text: str, start: int) -> Literal:
+def part(piece: Literal, text: str, start: int) -> Literal:
+    """A stretch of a literal that begins `start` characters into it."""
     return Literal(text, piece.origin, piece.offset + start if piece.offset >= 0 else -1)
 
 
@@ -290,10 +293,10 @@ def format_percent(template: Value, argument: Value, place: Place, ev: Evaluator
         position = 0
         for match in _PERCENT.finditer(piece.value):
             if match.start() > position:
-                parts.append(_part(piece, piece.value[position : match.start()], position))
+                parts.append(part(piece, piece.value[position : match.start()], position))
             position = match.end()
             if match["kind"] == "%":
-                parts.append(_part(piece, "%", match.start()))
+                parts.append(part(piece, "%", match.start()))
                 continue
             value = ev.item(argument, match["name"]) if match["name"] is not None else _nth(values, taken)
             taken += match["name"] is None
@@ -304,10 +307,10 @@ def format_percent(template: Value, argument: Value, place: Place, ev: Evaluator
                 continue
             parts.extend(_handed(value, where or place, place, match.group(), ev))
         if position < len(piece.value):
-            parts.append(_part(piece, piece.value[position:], position))
+            parts.append(part(piece, piece.value[position:], position))
         return tuple(parts)
 
-    return _fill(template, fill)
+    return filled(template, fill)
 
 
 def printed(value: Value, conversion: str, spec: str) -> str | None:
@@ -376,18 +379,18 @@ def substitute(template: Value, lookup: Lookup, ev: Evaluator) -> Value:
         position = 0
         for match in _DOLLAR.finditer(piece.value):
             if match.start() > position:
-                parts.append(_part(piece, piece.value[position : match.start()], position))
+                parts.append(part(piece, piece.value[position : match.start()], position))
             position = match.end()
             if match["escaped"]:
-                parts.append(_part(piece, "$", match.start()))
+                parts.append(part(piece, "$", match.start()))
                 continue
             found = lookup(match["named"] or match["braced"], ev.locate(piece, match.start(), match.end()))
             parts.extend(found.pieces if isinstance(found, TextValue) else (found,))
         if position < len(piece.value):
-            parts.append(_part(piece, piece.value[position:], position))
+            parts.append(part(piece, piece.value[position:], position))
         return tuple(parts)
 
-    return _fill(template, fill)
+    return filled(template, fill)
 
 
 def lookup_in(
@@ -426,17 +429,17 @@ def replace(text: Value, old: Value, new: Value, place: Place, ev: Evaluator) ->
         position = 0
         while (found := piece.value.find(key, position)) >= 0:
             if found > position:
-                parts.append(_part(piece, piece.value[position:found], position))
+                parts.append(part(piece, piece.value[position:found], position))
             where = ev.locate(piece, found, found + len(key))
             parts.extend(_inserted(new, where, place, ev))
             position = found + len(key)
         if position < len(piece.value):
-            parts.append(_part(piece, piece.value[position:], position))
+            parts.append(part(piece, piece.value[position:], position))
         return tuple(parts)
 
     known = any(isinstance(piece, Literal) and key in piece.value for piece in text.pieces)
     if known or not any(isinstance(piece, Hole) for piece in text.pieces):
-        return _fill(text, fill)
+        return filled(text, fill)
     pieces = [
         Hole(Derived("replace", (piece.value, new), place), place, ev.text(place)) if isinstance(piece, Hole) else piece
         for piece in text.pieces
@@ -497,13 +500,13 @@ def strip(text: TextValue, characters: str | None, sides: str) -> Value:
     while "l" in sides and pieces and isinstance(pieces[0], Literal):
         kept = pieces[0].value.lstrip(characters)
         if kept:
-            pieces[0] = _part(pieces[0], kept, len(pieces[0].value) - len(kept))
+            pieces[0] = part(pieces[0], kept, len(pieces[0].value) - len(kept))
             break
         del pieces[0]
     while "r" in sides and pieces and isinstance(pieces[-1], Literal):
         kept = pieces[-1].value.rstrip(characters)
         if kept:
-            pieces[-1] = _part(pieces[-1], kept, 0)
+            pieces[-1] = part(pieces[-1], kept, 0)
             break
         del pieces[-1]
     return TextValue(tuple(pieces))
@@ -517,7 +520,7 @@ def shortened(text: TextValue, length: int | None) -> Value:
     pieces: list[Piece] = []
     for piece in text.pieces:
         if isinstance(piece, Literal):
-            kept = _part(piece, piece.value[:length], 0)
+            kept = part(piece, piece.value[:length], 0)
             length -= len(kept.value)
             pieces.append(kept)
         else:
@@ -543,7 +546,7 @@ def repeat(text: TextValue, times: int) -> Value:
 
 def template_fields(text: str) -> set[str]:
     """Names of the replacement fields of a format string."""
-    return {re.split(r"[!:.\[]", field, maxsplit=1)[0] for _, _, field, _, _ in _fields(text) if field}
+    return {re.split(r"[!:.\[]", field, maxsplit=1)[0] for _, _, field, _, _ in fields(text) if field}
 
 
 SIMPLE_METHODS: Final[Mapping[str, Callable[[str], str]]] = {

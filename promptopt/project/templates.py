@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from promptopt.project import files, members, methods, strings
+from promptopt.project import braces, files, jinja, members, methods, mustache, strings
 from promptopt.project.values import (
     Arguments,
     CallResult,
@@ -14,6 +14,7 @@ from promptopt.project.values import (
     Function,
     Grown,
     Item,
+    JinjaTemplate,
     Lazy,
     Literal,
     MapValue,
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from promptopt.sdks.schema import TemplateShape
 
 _ROLES = {"human": "user", "ai": "assistant", "placeholder": "placeholder"}
+ENGINES: Final = ("f-string", "jinja2", "mustache")
+"""Engines whose templates are filled in."""
+
 _SAME = frozenset({"to_messages", "to_string", "messages", "copy", "with_config", "text"})
 
 
@@ -147,7 +151,8 @@ def rendered(ev: Evaluator, base: CallResult, values: Mapping[str, Value], place
         return Unknown("template")
     shape = found[1]
     source = ev.world.argument(base.arguments, shape.source, ev)
-    if source is None or _engine(ev, base, shape) != "f-string":
+    engine = _engine(ev, base, shape)
+    if source is None or engine not in ENGINES:
         return Unknown("template", tuple(values.values()))
     fixed = dict(base.extra)
     if shape.partial_argument is not None:
@@ -155,10 +160,37 @@ def rendered(ev: Evaluator, base: CallResult, values: Mapping[str, Value], place
         if isinstance(partial, MapValue):
             fixed.update({str(key): value for key, value in partial.entries.items()})
     bound = {name: _called(ev, value) for name, value in {**fixed, **values}.items()}
-    lookup = strings.lookup_in(bound, places, ev)
+    filling = _Filling(ev, bound, places, engine)
     if shape.kind == "text":
-        return strings.format_fields(source, lookup, ev)
-    return _chat(ev, source, shape, lookup, bound)
+        return filling.text(source)
+    return _chat(ev, source, shape, filling)
+
+
+class _Filling:
+    """A template's variables and the engine that puts them into text."""
+
+    def __init__(
+        self, ev: Evaluator, bound: Mapping[str, Value], places: Mapping[str, Place | None], engine: str
+    ) -> None:
+        self.ev = ev
+        self.bound = bound
+        self.places = places
+        self.engine = engine
+
+    def text(self, source: Value) -> Value:
+        """A text with its variables filled in."""
+        if self.engine == "jinja2":
+            place = _own_place(source) or Place("", 0, 0)
+            if not isinstance(source, TextValue):
+                return Unknown("template", (source,))
+            return jinja.render(
+                self.ev, JinjaTemplate(source, None, place), jinja.Context(self.bound, open=True), place, None
+            )
+        lookup = strings.lookup_in(self.bound, self.places, self.ev)
+        if self.engine == "mustache":
+            return mustache.fill(source, lookup, self.ev)
+        braces.note(source, self.ev)
+        return strings.format_fields(source, lookup, self.ev)
 
 
 def _called(ev: Evaluator, value: Value) -> Value:
@@ -173,38 +205,32 @@ def _engine(ev: Evaluator, base: CallResult, shape: TemplateShape) -> str:
     return shape.format if given is None else plain(given) or "unknown"
 
 
-def _chat(
-    ev: Evaluator, source: Value, shape: TemplateShape, lookup: strings.Lookup, bound: Mapping[str, Value]
-) -> Value:
+def _chat(ev: Evaluator, source: Value, shape: TemplateShape, filling: _Filling) -> Value:
     if isinstance(source, TextValue):
         source = Sequence("list", (source,))
     if not isinstance(source, Sequence):
         return Unknown("template", (source,))
     items: list[Item] = []
     for item in source.items:
-        items.extend(_chat_item(ev, item, shape, lookup, bound))
+        items.extend(_chat_item(ev, item, shape, filling))
     return Sequence("list", tuple(items), None, source.place)
 
 
-def _chat_item(
-    ev: Evaluator, item: Item, shape: TemplateShape, lookup: strings.Lookup, bound: Mapping[str, Value]
-) -> list[Item]:
+def _chat_item(ev: Evaluator, item: Item, shape: TemplateShape, filling: _Filling) -> list[Item]:
     if isinstance(item, TextValue):
-        return [_message(literal("user"), strings.format_fields(item, lookup, ev), item)]
+        return [_message(literal("user"), filling.text(item), item)]
     if isinstance(item, Sequence) and len(item.items) == 2:
         role, text = item.items
-        return _pair(ev, role, text, lookup, bound, item.place)
+        return _pair(ev, role, text, filling, item.place)
     if isinstance(item, MapValue) and "content" in item.entries:
-        entries = {**item.entries, "content": _filled(ev, item.entries["content"], lookup)}
+        entries = {**item.entries, "content": _filled(item.entries["content"], filling)}
         return [MapValue(entries, item.rest, item.place)]
     if isinstance(item, CallResult):
-        return _object(ev, item, shape, lookup, bound)
+        return _object(ev, item, shape, filling)
     return [item]
 
 
-def _pair(
-    ev: Evaluator, role: Item, text: Item, lookup: strings.Lookup, bound: Mapping[str, Value], place: Place | None
-) -> list[Item]:
+def _pair(ev: Evaluator, role: Item, text: Item, filling: _Filling, place: Place | None) -> list[Item]:
     if not isinstance(role, Value) or not isinstance(text, Value):
         return [Splice(Unknown("message"), place)]
     name = plain(role)
@@ -214,20 +240,20 @@ def _pair(
     if name is None:
         return [Splice(Unknown("message"), place)]
     if name == "placeholder":
-        return [_placeholder((plain(text) or "").strip("{}"), bound, place)]
-    return [MapValue({"role": literal(_ROLES.get(name, name)), "content": _filled(ev, text, lookup)}, (), place)]
+        return [_placeholder((plain(text) or "").strip("{}"), filling.bound, place)]
+    return [MapValue({"role": literal(_ROLES.get(name, name)), "content": _filled(text, filling)}, (), place)]
 
 
-def _filled(ev: Evaluator, content: Value, lookup: strings.Lookup) -> Value:
+def _filled(content: Value, filling: _Filling) -> Value:
     if isinstance(content, Sequence):
-        blocks = [_filled_block(ev, block, lookup) for block in content.items]
+        blocks = [_filled_block(block, filling) for block in content.items]
         return Sequence(content.kind, tuple(blocks), content.order, content.place)
-    return strings.format_fields(content, lookup, ev)
+    return filling.text(content)
 
 
-def _filled_block(ev: Evaluator, block: Item, lookup: strings.Lookup) -> Item:
+def _filled_block(block: Item, filling: _Filling) -> Item:
     if isinstance(block, MapValue) and "text" in block.entries:
-        entries = {**block.entries, "text": strings.format_fields(block.entries["text"], lookup, ev)}
+        entries = {**block.entries, "text": filling.text(block.entries["text"])}
         return MapValue(entries, block.rest, block.place)
     return block
 
@@ -246,19 +272,17 @@ def _placeholder(name: str, bound: Mapping[str, Value], place: Place | None) -> 
     return Splice(Grown("store", place) if given is None else given, place)
 
 
-def _object(
-    ev: Evaluator, item: CallResult, shape: TemplateShape, lookup: strings.Lookup, bound: Mapping[str, Value]
-) -> list[Item]:
+def _object(ev: Evaluator, item: CallResult, shape: TemplateShape, filling: _Filling) -> list[Item]:
     found = ev.sdks.message(item.dotted)
     if found is None:
         return [item]
     message = found[1]
     content = ev.world.argument(item.arguments, message.content, ev)
     if message.placeholder:
-        return [_placeholder((plain(content) if content is not None else None) or "", bound, item.place)]
+        return [_placeholder((plain(content) if content is not None else None) or "", filling.bound, item.place)]
     if not (message.template or shape.formats_messages) or content is None:
         return [item]
     if isinstance(content, CallResult):
-        content = rendered(ev, content, dict(bound), {})
+        content = rendered(ev, content, dict(filling.bound), {})
     role = ev.world.role(item, ev)
-    return [MapValue({"role": literal(role or "user"), "content": _filled(ev, content, lookup)}, (), item.place)]
+    return [MapValue({"role": literal(role or "user"), "content": _filled(content, filling)}, (), item.place)]

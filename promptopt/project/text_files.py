@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from promptopt.project.prompt_files import is_named_as_prompt, is_template
+from promptopt.project.prompt_files import is_named_as_prompt, is_prompt_folder, is_template
 from promptopt.source import SourceFile, UnreadableSourceError, decode_source, read_source
 
 LARGEST_TEXT: Final = 2_000_000
@@ -38,7 +38,7 @@ class TextFiles:
         try:
             source = self._source(clean)
         except UnreadableSourceError as error:
-            if is_template(clean) and is_named_as_prompt(clean):
+            if is_template(clean) and (is_named_as_prompt(clean) or is_prompt_folder(self._root.name)):
                 self.faults[clean] = str(error)
             return None
         if source is None:

@@ -55,9 +55,9 @@ class World:
     """The modules of one project with what is known about libraries.
 
     Look-ups that go through several modules are memoised here; values are the evaluator's. `literals`
-    are the values of string literals that were evaluated, by place. `templates` are the paths of the project's
-    template files, `units` those templates that were read, inside modules too, `renderings` what they were rendered
-    with, by the place that asked for it.
+    are the values of string literals that were evaluated, by place. `units` are the
+    templates of the project, `renderings` what they were rendered with, in the order of evaluation. `braced` is JSON
+    in format strings, with its braces.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class World:
         paths: Iterable[str] = (),
         roots: Iterable[str] = (),
         *,
-        templates: Iterable[str] = (),
+        units: Units | None = None,
     ) -> None:
         self.modules = dict(modules)
-        self.templates = tuple(templates)
-        self.units = Units()
-        self.renderings: dict[tuple[Place, ScopeRef], Rendering] = {}
+        self.units = units or Units()
+        self.renderings: list[Rendering] = []
+        self.braced: dict[Place, tuple[Place, ...]] = {}
         self._python = frozenset(modules)
         self.files = files
         self.sdks = sdks

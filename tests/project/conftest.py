@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from promptopt.project.evaluate import Evaluator
+from promptopt.project.jinja import Units
 from promptopt.project.values import Constant, MapValue, ScopeRef, Sequence, Value, plain
 from promptopt.project.world import World
 from promptopt.readers.python import read_module
@@ -26,7 +27,7 @@ class Sources:
         read = {path: SourceFile(path, text) for path, text in files.items()}
         modules = {path: read_module(file) for path, file in read.items() if path.endswith(".py")}
         templates = [path for path in files if path not in modules]
-        world = World(modules, read, load_catalogue(), load_sources(), files.get, templates=templates)
+        world = World(modules, read, load_catalogue(), load_sources(), files.get, units=Units(templates))
         self.ev = Evaluator(world)
 
     def value(self, name: str, path: str = "main.py") -> Value:

@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptopt.readers.facts import Expression
+from promptopt.readers.jinja.environment import TemplateSyntax
 from promptopt.readers.jinja.segments import Segment
-from promptopt.readers.jinja.template import JinjaSyntaxError, Template, TemplateSyntax, read_template
+from promptopt.readers.jinja.template import JinjaSyntaxError, Template, read_template
 from promptopt.source import SourceFile
 
 PIECES = st.sampled_from(
@@ -99,7 +100,7 @@ def test_line_statements_and_own_delimiters() -> None:
 @pytest.mark.parametrize(
     "expression",
     ["now", "user.name", "items[0]['k']", "a|join(', ')|upper", "a + b + c", "a ~ b", "x if y else z", "-a|abs",
-     "f(1, *a, **k)", "a is not none", "not x in y", "'naïve' ~ 名", "a.b[1:2]", "[1, {'k': v}]"],
+     "f(1, *a, **k)", "a is not none", "not x in y", "a.0.b[1:]", "'naïve' ~ 名", "a.b[1:2]", "[1, {'k': v}]"],
 )  # fmt: skip
 def test_expressions_stand_where_they_say(expression: str) -> None:
     """Spans are characters of the original text, line ends and all."""
@@ -138,9 +139,10 @@ def test_names_of_other_templates() -> None:
         ("{{#each items}}{{/each}}", "unexpected char '#'", 0),
         ("{% unknown %}", "unknown tag 'unknown'", 3),
         ("{% include 'a' b %}", "expected token", 15),
+        ("{{ " + "1" * 5000 + " }}", "integer string conversion", None),
     ],
 )
-def test_bad_templates_say_what_and_where(text: str, message: str, offset: int) -> None:
+def test_bad_templates_say_what_and_where(text: str, message: str, offset: int | None) -> None:
     """A template that cannot be parsed, of another engine too, is one kind of error with a place."""
     with pytest.raises(JinjaSyntaxError, match=message) as caught:
         read(text)

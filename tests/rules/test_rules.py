@@ -1,14 +1,14 @@
 """Every fenced block of every rule's docstring, and the cases in the Markdown files beside this one.
 
-A block of Python may hold several files, each under a line `# file: path`. A comment at the end of a
-line says what must be found there:
+A block of Python, or of Jinja for a template that nobody renders, may hold several files, each under a line
+`# file: path`. A comment at the end of a line says what must be found there:
 
 - `# finds: PO101` or `# finds: PO101[info], PO102`: these findings start on this line;
 - `# finds: PO101 @-3`: three lines further up, for places inside a string of several lines;
 - `# todo-finds: PO101`: a known gap; the test fails as soon as it is closed, so that the mark goes.
 
 A block without a comment must stay clean. The comments are taken out before the text is checked. A
-fenced block of `toml` ahead of the first block of Python in a section is the configuration.
+fenced block of `toml` ahead of the first block of code in a section is the configuration.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ MARK = re.compile(r"[ \t]*# (?P<todo>todo-)?finds: (?P<codes>PO\d+.*?)(?: @(?P<o
 CODE = re.compile(r"(PO\d+)(?:\[(info|warning|error)\])?$")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FILE = re.compile(r"^# file: (\S+)\n", re.MULTILINE)
+NAMES = {"python": "case.py", "jinja": "prompts/case.j2"}
 CACHE_ONLY = 'select = ["PO0", "PO1"]\n'
 MOST_PASSES = 10
 
@@ -58,10 +59,10 @@ class Case:
     words: tuple[str, ...] = field(default=())
 
 
-def read_case(body: str, config: str = "", words: tuple[str, ...] = ()) -> Case:
+def read_case(body: str, config: str = "", words: tuple[str, ...] = (), language: str = "python") -> Case:
     """Take a block apart into files and marks."""
     pieces = FILE.split(body)
-    texts = dict(zip(pieces[1::2], pieces[2::2], strict=True)) if len(pieces) > 1 else {"case.py": body}
+    texts = dict(zip(pieces[1::2], pieces[2::2], strict=True)) if len(pieces) > 1 else {NAMES[language]: body}
     assert len(pieces) == 1 or not pieces[0].strip(), "text ahead of the first `# file:` line"
     marks: dict[bool, set[Mark]] = {False: set(), True: set()}
     for path, text in texts.items():
@@ -95,10 +96,13 @@ def markdown_cases() -> Iterator[tuple[str, Case]]:
                 heading, config = event[1], ""
             elif event["language"] == "toml":
                 config = event["body"]
-            elif event["language"] == "python":
+            elif event["language"] in NAMES:
                 seen[heading] = seen.get(heading, 0) + 1
                 number = f" {seen[heading]}" if seen[heading] > 1 else ""
-                yield f"{file.stem}/{heading}{number}", read_case(event["body"], config or CACHE_ONLY)
+                yield (
+                    f"{file.stem}/{heading}{number}",
+                    read_case(event["body"], config or CACHE_ONLY, (), event["language"]),
+                )
 
 
 def _outside_fences(text: str) -> str:
@@ -110,15 +114,15 @@ def _start(match: re.Match[str]) -> int:
 
 
 def docstring_cases() -> Iterator[tuple[str, type[AnyRule], Case]]:
-    """Python blocks of all rules' docstrings, numbered; a block of `toml` is the configuration of those behind it."""
+    """Blocks of code of all rules' docstrings, numbered; a block of `toml` is the configuration of those behind it."""
     for rule in load_rules():
         config = ""
         for number, fence in enumerate(FENCE.finditer(inspect.cleandoc(rule.__doc__ or "")), 1):
             if fence["language"] == "toml":
                 config = fence["body"]
-            elif fence["language"] == "python":
+            elif fence["language"] in NAMES:
                 words = tuple(fence["words"].split())
-                yield f"{rule.name}/{number}", rule, read_case(fence["body"], config, words)
+                yield f"{rule.name}/{number}", rule, read_case(fence["body"], config, words, fence["language"])
 
 
 def run(case: Case, folder: Path) -> Report:

@@ -22,7 +22,7 @@ _UNKNOWN: Final = "unk"
 def lower(node: Any, scope: ScopeBuilder) -> Expression:
     """The expression's facts; its calls and names are noted in `scope`."""
     kind = type(node)
-    start, end = scope.span(node.span)
+    start, end = scope.place(node)
     if kind in _OPERATORS:
         return ("bin", start, end, _OPERATORS[kind], lower(node.left, scope), lower(node.right, scope))
     lowering = _LOWERINGS.get(kind)
@@ -53,7 +53,7 @@ def arguments_of(
     """Positional and keyword arguments of a call, filter or test."""
     positional = lower_all(node.args, scope)
     if node.dyn_args is not None:
-        positional += (("star", *scope.span(node.dyn_args.span), lower(node.dyn_args, scope)),)
+        positional += (("star", *scope.place(node.dyn_args), lower(node.dyn_args, scope)),)
     keywords: tuple[tuple[str | None, Expression], ...] = tuple(
         [(keyword.key, lower(keyword.value, scope)) for keyword in node.kwargs]
     )
@@ -120,11 +120,12 @@ def _compare(node: nodes.Compare, start: int, end: int, scope: ScopeBuilder) -> 
 def _concat(node: nodes.Concat, start: int, end: int, scope: ScopeBuilder) -> Expression:
     """`a ~ b` joins the texts of its operands, as an f-string does."""
     children: list[Any] = list(node.nodes)
-    pieces = tuple([("fmt", *scope.span(child.span), lower(child, scope), None, None) for child in children])
+    pieces = tuple([("fmt", *scope.place(child), lower(child, scope), None, None) for child in children])
     return ("fstr", start, end, pieces)
 
 
 def _choice(node: nodes.CondExpr, start: int, end: int, scope: ScopeBuilder) -> Expression:
+    scope.guard_all(node.test)
     test = lower(node.test, scope)
     otherwise = ("str", end, end, "") if node.expr2 is None else lower(node.expr2, scope)
     return ("ifexp", start, end, test, lower(node.expr1, scope), otherwise)
@@ -141,6 +142,7 @@ def _either(tag: str) -> Lowering:
     """`a or b or c` is one expression, as in Python, not one in another."""
 
     def lowering(node: Any, start: int, end: int, scope: ScopeBuilder) -> Expression:
+        scope.guard_all(node.left)
         left = lower(node.left, scope)
         values = left[3] if type(node.left) is type(node) else (left,)
         return (tag, start, end, (*values, lower(node.right, scope)))

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from jinja2 import nodes
+
 from promptopt.readers.facts import CallFact, Expression, ParameterFact, Scope
+from promptopt.readers.jinja.environment import GLOBALS
+from promptopt.readers.jinja.lexing import TokenPlace
 
 LOOP: Final = "loop~"
 """What the name `loop` is read as inside a `for`."""
-
-BUILTINS: Final = frozenset({"range", "dict", "lipsum", "cycler", "joiner", "namespace"})
-"""Names that every environment defines."""
 
 _OF_MACROS: Final = frozenset({"caller", "varargs", "kwargs"})
 _WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None"})
@@ -28,8 +29,8 @@ Placing: TypeAlias = Callable[[int, int], Range]
 
 @dataclass(slots=True)
 class Variable:
-    """A variable of the template's context: where it is read, and whether the template asks if it is there
-    (`is defined`, `default`)."""
+    """A variable of the template's context and where it is read; `guarded` where the template can do without: it asks
+    whether the variable is there (`is defined`, `default`, a test), or every environment defines it."""
 
     name: str
     places: list[Range] = field(default_factory=list)
@@ -49,7 +50,6 @@ class TemplateBuilder:
     references: list[Expression] = field(default_factory=list)
     blocks: dict[str, int] = field(default_factory=dict)
     parent: Expression | None = None
-    namespaces: bool = False
     numbers: int = 0
 
     def number(self) -> int:
@@ -60,6 +60,14 @@ class TemplateBuilder:
     def variable(self, name: str) -> Variable:
         """The variable of the context."""
         return self.variables.setdefault(name, Variable(name))
+
+
+def span_of(node: nodes.Node) -> Range:
+    """Where a node stands in the template: its own span, else its first token."""
+    found = getattr(node, "span", None)
+    if found is not None:
+        return found[0], found[1]
+    return (node.lineno.start, node.lineno.end) if isinstance(node.lineno, TokenPlace) else (0, 0)
 
 
 class ScopeBuilder:
@@ -82,6 +90,10 @@ class ScopeBuilder:
     def span(self, span: Range) -> Range:
         """Offsets of the template as those of the file."""
         return self.template.place(*span)
+
+    def place(self, node: nodes.Node) -> Range:
+        """Where a node stands in the file."""
+        return self.span(span_of(node))
 
     def called(self, fact: CallFact) -> Expression:
         """A call expression, its facts noted."""
@@ -121,16 +133,22 @@ class ScopeBuilder:
     def read(self, name: str, place: Range) -> str:
         """The name that a name in the template is lowered to."""
         found = self.known(name)
-        if found is None and name == "namespace":
-            self.template.namespaces = True
-        elif found is None and name not in BUILTINS and name not in _WORDS:
-            self.template.variable(name).places.append(place)
+        if found is None and name not in _WORDS:
+            variable = self.template.variable(name)
+            variable.places.append(place)
+            variable.guarded = variable.guarded or name in GLOBALS
         return found or name
 
     def guard(self, name: str) -> None:
         """Note that the template asks whether a variable is there."""
         if self.known(name) is None:
             self.template.variable(name).guarded = True
+
+    def guard_all(self, test: nodes.Node) -> None:
+        """Note that the template tests the variables in an expression."""
+        for node in (test, *test.find_all(nodes.Name)):
+            if isinstance(node, nodes.Name):
+                self.guard(node.name)
 
     def bind(self, name: str) -> str:
         """Bind a name in the innermost open scope; returns what it is lowered to."""

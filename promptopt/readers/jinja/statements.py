@@ -16,7 +16,7 @@ from jinja2 import nodes
 from promptopt.readers.facts import Expression, ParameterFact, Statement
 from promptopt.readers.jinja.expressions import arguments_of, lower
 from promptopt.readers.jinja.lexing import TokenPlace
-from promptopt.readers.jinja.names import LOOP, Range, ScopeBuilder, TemplateBuilder
+from promptopt.readers.jinja.names import LOOP, Range, ScopeBuilder, TemplateBuilder, span_of
 from promptopt.readers.jinja.segments import Segment
 
 TEMPLATE: Final = "template"
@@ -62,7 +62,7 @@ class Lowering:
 
     def _output(self, node: Any = None) -> Expression:
         """A variable for what a statement outputs."""
-        span = _NOTHING if node is None else self.scope.span(_span(node))
+        span = _NOTHING if node is None else self.scope.place(node)
         return ("name", *span, f"out~{self.scope.template.number()}")
 
     def _pieces(self, output: nodes.Output) -> Iterator[Expression]:
@@ -76,7 +76,7 @@ class Lowering:
     def _print(self, node: Any) -> Expression:
         value = lower(node, self.scope)
         self.scope.template.outputs.append(value)
-        start, end = node.outer
+        start, end = getattr(node, "outer", None) or span_of(node)
         index = bisect_right(self._starts, start) - 1
         if index >= 0 and end <= self.printed[index].end:
             start, end = self.printed[index].start, self.printed[index].end
@@ -93,6 +93,7 @@ class Lowering:
         out = self._output(node)
         orelse = self._branch(node.else_, out)
         for one in reversed([node, *node.elif_]):
+            self.scope.guard_all(one.test)
             test = lower(one.test, self.scope)
             orelse = (("if", test[1], test[2], 0, 0, test, self._branch(one.body, out), orelse),)
         return [*shadowed, *orelse, _printed(out)]
@@ -115,7 +116,7 @@ class Lowering:
         test = None if node.test is None else lower(node.test, self.scope)
         statements, text = self.body(node.body)
         self.scope.locals.pop()
-        span = self.scope.span(_span(node))
+        span = self.scope.place(node)
         round_ = (*statements, ("augmented", *span, 0, 0, out, "+", text))
         if test is not None:
             round_ = (("if", test[1], test[2], 0, 0, test, round_, ()),)
@@ -131,7 +132,7 @@ class Lowering:
         return [*made, _printed(out)]
 
     def _target(self, node: Any) -> Expression:
-        span = self.scope.span(getattr(node, "span", _NOTHING))
+        span = self.scope.place(node)
         if isinstance(node, nodes.Tuple):
             return ("seq", *span, "tuple", tuple([self._target(item) for item in node.items]))
         if isinstance(node, nodes.NSRef):
@@ -158,7 +159,7 @@ class Lowering:
 
     def _filtered(self, node: Any, text: Expression) -> Expression:
         value = text if node.node is None else self._filtered(node.node, text)
-        return ("filter", *self.scope.span(node.span), node.name, value, *arguments_of(node, self.scope))
+        return ("filter", *self.scope.place(node), node.name, value, *arguments_of(node, self.scope))
 
     def filtered(self, node: nodes.FilterBlock) -> list[Statement]:
         """`filter` around a body."""
@@ -179,15 +180,15 @@ class Lowering:
     def macro(self, node: nodes.Macro) -> list[Statement]:
         """`macro`: a function."""
         function = self._function(node, node.name)
-        return [("def", *self.scope.span(_span(node)), 0, 0, self.scope.bind(node.name), function)]
+        return [("def", *self.scope.place(node), 0, 0, self.scope.bind(node.name), function)]
 
     def _function(self, node: Any, name: str) -> int:
         inner = ScopeBuilder(self.scope.template, name, self.scope)
         defaults = [None] * (len(node.args) - len(node.defaults)) + [lower(one, self.scope) for one in node.defaults]
         for argument, default in zip(node.args, defaults, strict=True):
-            span = self.scope.span(getattr(argument, "span", _NOTHING))
+            span = self.scope.place(argument)
             inner.parameters.append(ParameterFact(inner.bind(argument.name), "positional", *span, default))
-        return self._nested(inner, node.body, _span(node))
+        return self._nested(inner, node.body, span_of(node))
 
     def _nested(self, inner: ScopeBuilder, found: Iterable[Any], span: Range) -> int:
         statements, text = Lowering(inner, self.printed).body(found)
@@ -204,16 +205,16 @@ class Lowering:
         start, end, called, arguments, keywords = self.scope.calls[call[3]]
         with_caller = (*keywords, ("caller", ("name", *_NOTHING, caller)))
         value = self.scope.called((start, end, called, arguments, with_caller))
-        return [("def", *self.scope.span(_span(node)), 0, 0, caller, function), _printed(value)]
+        return [("def", *self.scope.place(node), 0, 0, caller, function), _printed(value)]
 
     def block(self, node: nodes.Block) -> list[Statement]:
         """`block`: printed where it stands, unless a template that extends this one has another."""
         inner = ScopeBuilder(self.scope.template, node.name, _outermost(self.scope))
         inner.parameters.append(ParameterFact("super", "keyword", 0, 0, ("str", *_NOTHING, "")))
         inner.locals[0]["super"] = "super"
-        function = self._nested(inner, node.body, _span(node))
+        function = self._nested(inner, node.body, span_of(node))
         self.scope.template.blocks[node.name] = function
-        return [_printed(("block", *self.scope.span(_span(node)), node.name, function))]
+        return [_printed(("block", *self.scope.place(node), node.name, function))]
 
     def extends(self, node: nodes.Extends) -> list[Statement]:
         """`extends`: the parent's output takes the place of this template's."""
@@ -233,16 +234,16 @@ class Lowering:
     def include(self, node: nodes.Include) -> list[Statement]:
         """`include`: another template's output."""
         name = self._reference(node.template)
-        return [_printed(("include", *self.scope.span(_span(node)), name, self._context(node)))]
+        return [_printed(("include", *self.scope.place(node), name, self._context(node)))]
 
     def imported(self, node: nodes.Import) -> list[Statement]:
         """`import x as y`: the macros and variables of another template."""
-        module = ("import", *self.scope.span(_span(node)), self._reference(node.template), self._context(node))
+        module = ("import", *self.scope.place(node), self._reference(node.template), self._context(node))
         return [_assign(("name", *_NOTHING, self.scope.bind(node.target)), module)]
 
     def names_imported(self, node: nodes.FromImport) -> list[Statement]:
         """`from x import y`."""
-        span = self.scope.span(_span(node))
+        span = self.scope.place(node)
         module = ("import", *span, self._reference(node.template), self._context(node))
         pairs = [(one, one) if isinstance(one, str) else one for one in node.names]
         return [
@@ -268,9 +269,6 @@ def lower_template(tree: nodes.Template, builder: TemplateBuilder, segments: tup
     scope = ScopeBuilder(builder, "")
     printed = tuple([segment for segment in segments if segment.kind == "expression"])
     statements, text = Lowering(scope, printed).body(tree.body)
-    if builder.namespaces:
-        bindings = (("types", "SimpleNamespace", "namespace", 0),)
-        statements.insert(0, ("import", *_NOTHING, 0, 0, bindings))
     if builder.parent is not None:
         text = (
             "extends",
@@ -292,14 +290,6 @@ def _assign(target: Expression, value: Expression) -> Statement:
 
 def _printed(value: Expression) -> Expression:
     return ("fmt", value[1], value[2], value, None, None)
-
-
-def _span(node: Any) -> Range:
-    """Where a statement stands, from its keyword on."""
-    found = getattr(node, "span", None)
-    if found is not None:
-        return found[0], found[1]
-    return (node.lineno.start, node.lineno.end) if isinstance(node.lineno, TokenPlace) else _NOTHING
 
 
 def _outermost(scope: ScopeBuilder) -> ScopeBuilder:

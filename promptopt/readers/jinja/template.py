@@ -9,7 +9,9 @@ from typing import Any, Final
 from jinja2 import TemplateSyntaxError
 
 from promptopt.readers.facts import Expression, Scope
-from promptopt.readers.jinja.lexing import TokenPlace, UnplacedTokenError
+from promptopt.readers.jinja.conversation import Conversation, read_conversation
+from promptopt.readers.jinja.environment import DEFAULT_SYNTAX, TemplateSyntax
+from promptopt.readers.jinja.lexing import TokenPlace
 from promptopt.readers.jinja.names import Placing, Range, TemplateBuilder, Variable
 from promptopt.readers.jinja.parsing import PlacingEnvironment, PlacingParser
 from promptopt.readers.jinja.segments import Segment, tile
@@ -31,44 +33,13 @@ class JinjaSyntaxError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class TemplateSyntax:
-    """The options of `jinja2.Environment` that decide how a template is cut.
-
-    Raises:
-        ValueError: a delimiter is empty, or two tags start alike.
-    """
-
-    block_start_string: str = "{%"
-    block_end_string: str = "%}"
-    variable_start_string: str = "{{"
-    variable_end_string: str = "}}"
-    comment_start_string: str = "{#"
-    comment_end_string: str = "#}"
-    line_statement_prefix: str | None = None
-    line_comment_prefix: str | None = None
-    trim_blocks: bool = False
-    lstrip_blocks: bool = False
-    keep_trailing_newline: bool = False
-
-    def __post_init__(self) -> None:
-        starts = (self.block_start_string, self.variable_start_string, self.comment_start_string)
-        if not all((*starts, self.block_end_string, self.variable_end_string, self.comment_end_string)):
-            raise ValueError("a Jinja delimiter is empty")
-        if len(set(starts)) < len(starts):
-            raise ValueError("blocks, variables and comments need different start delimiters")
-
-
-DEFAULT_SYNTAX: Final = TemplateSyntax()
-
-
-@dataclass(frozen=True, slots=True)
 class Template:
     """Facts of one template.
 
     `segments` tile the text. `scopes` are functions in the language of `readers.facts`: the first is the template
     itself, of kind `template`, with the variables of its context as parameters; the others are its macros and blocks.
     `variables` are these variables with all places that read them, `outputs` the expressions that are printed,
-    `references` those that name other templates.
+    `references` those that name other templates; `conversation` is what a chat template does with the turns.
     """
 
     path: str
@@ -77,6 +48,7 @@ class Template:
     variables: tuple[Variable, ...]
     outputs: tuple[Expression, ...]
     references: tuple[Expression, ...]
+    conversation: Conversation | None = None
 
 
 def read_template(
@@ -99,9 +71,11 @@ def read_template(
         segments = tuple(tile(parser.stream.lexed, len(source.text)))
         builder = TemplateBuilder(place or _same, first)
         lower_template(tree, builder, segments, len(source.text))
+        conversation = read_conversation(tree, builder.place)
     except TemplateSyntaxError as error:
         raise JinjaSyntaxError(error.message or "invalid syntax", _offset(source, error)) from error
-    except UnplacedTokenError as error:
+    except ValueError as error:
+        # a token that is not where it should be, a number of thousands of digits
         raise JinjaSyntaxError(str(error)) from error
     except RecursionError as error:
         raise JinjaSyntaxError("nested too deeply to be parsed") from error
@@ -113,6 +87,7 @@ def read_template(
         tuple(builder.variables.values()),
         tuple(builder.outputs),
         tuple(builder.references),
+        conversation,
     )
 
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from promptopt.finding import Related
 from promptopt.prompt import Call, Cause, Interpolation, Volatility
-from promptopt.rule import RuleContext
-from promptopt.source import Location, Span
+from promptopt.rule import RuleContext, sent_by
+from promptopt.source import Location
 from promptopt_rules.cache.prefix import Break
 
 ORDER_KINDS: Final = frozenset(
@@ -111,8 +111,7 @@ def chain(cause: Cause | None, place: Location, call: Call) -> Iterator[Related]
     for index, location in enumerate(cause.chain if cause else ()):
         if cause and location != place:
             yield Related(f"{cause.label} comes from here" if index == 0 else "passes through here", location)
-    if call.location not in (place, Location(place.path, Span(0, 0))):
-        yield Related("sent by this call" if call.sent else "rendered by this call", call.location)
+    yield from sent_by(call, place)
 
 
 def further(changes: Iterable[Change], place: Location) -> Iterator[Related]:

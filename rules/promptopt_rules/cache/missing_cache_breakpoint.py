@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
+from promptopt.finding import Applicability, Finding, Remedy, Severity
 from promptopt.prompt import Absent, Prompt, Volatility, constant_texts, stable_texts
-from promptopt.rule import Rule, RuleContext
+from promptopt.rule import Rule, RuleContext, sent_by
 from promptopt.source import Location
 from promptopt.tokens import Figure, Sentence, largest_cache_minimum, model_of, needs_markers, reaches
 from promptopt_rules.cache.prefix import layout
@@ -113,7 +113,7 @@ class MissingCacheBreakpoint(Rule[Prompt]):
             ),
             place,
             prompt=subject.name,
-            related=[] if place == call.location else [Related("sent by this call", call.location)],
+            related=sent_by(call, place),
             remedies=[Remedy("mark-prefix", "mark the last block that stays the same")],
             group=f"unmarked@{call.location.path}:{call.location.span.start}",
         )

@@ -41,7 +41,8 @@ class VolatilePrefix(Rule[Prompt]):
     provider caches at all: 512 to 4,096 tokens, none on engines that one runs oneself. An **info** where
     less than that follows, for values that change once a day (a date) or from process to process (a host
     name, an id made at import), and in a lone user message where a value that could not be resolved
-    stands ahead, inside the text: it may change as well.
+    stands ahead, inside the text: it may change as well. So is a value whose name is all that is known of it, in a
+    template that nothing is seen to send, unless it is the time of day.
 
     One finding names the value that changes most often, and with it the other values that change ahead
     of the same text: where one of them stays, nothing is gained. A value ahead of it that could not be
@@ -229,9 +230,16 @@ def _grade(found: Change, prompt: Prompt, arranged: Layout, options: VolatilePre
         cacheable = may_be_cached(prompt, arranged, options.min_cacheable_tokens)
         return Severity.WARNING if cacheable else Severity.INFO
     if not found.at.doubtful and _is_large(found, prompt, arranged, options):
-        return Severity.WARNING
+        return Severity.INFO if _is_guess(found, prompt) else Severity.WARNING
     least = options.min_hint_tokens_per_call if level is Volatility.CALL else options.min_hint_tokens
     return Severity.INFO if tokens >= least or (found.at.conversations and _is_state(found)) else None
+
+
+def _is_guess(found: Change, prompt: Prompt) -> bool:
+    """Whether only a variable's name says that it changes, in a template that nothing is seen to send. A time is one
+    wherever it is printed."""
+    named = found.cause is not None and found.cause.by_name
+    return named and not prompt.call.sent and found.level is not Volatility.CALL
 
 
 def _is_large(found: Change, prompt: Prompt, arranged: Layout, options: VolatilePrefix.Options) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
+from promptopt.finding import Applicability, Finding, Remedy, Severity
 from promptopt.prompt import Interpolation, Media, Prompt, Text, flatten
-from promptopt.rule import Rule, RuleContext
+from promptopt.rule import Rule, RuleContext, sent_by
 from promptopt.source import Location
 from promptopt_rules.size.places import certain_blocks, place_in
 
@@ -109,12 +109,11 @@ class EmbeddedBinary(Rule[Prompt]):
                     continue
                 told.add(place)
                 cost, advice = _ADVICE[found.what]
-                call = subject.call.location
                 yield self.finding(
                     f"{found.what} stands in the text of the prompt: {cost}. {advice[0].upper()}{advice[1:]}.",
                     place,
                     prompt=subject.name,
-                    related=[] if place == call else [Related("sent by this call", call)],
+                    related=sent_by(subject.call, place),
                     remedies=[Remedy("send-as-part", advice)],
                 )
 

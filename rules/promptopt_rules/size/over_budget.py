@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from promptopt.budgets import Measured
-from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
-from promptopt.rule import Rule, RuleContext
+from promptopt.finding import Applicability, Finding, Remedy, Severity
+from promptopt.rule import Rule, RuleContext, sent_by
 
 
 class OverBudget(Rule[Measured]):
@@ -87,12 +87,11 @@ class OverBudget(Rule[Measured]):
         breaches = [breach.detail for breach in subject.breaches()]
         if not breaches:
             return
-        call = subject.call.location
         yield self.finding(
             f"{subject.name} {'; it '.join(breaches)}.",
             subject.location,
             prompt=subject.name,
             subject=subject.name,
-            related=[] if subject.location == call else [Related("sent by this call", call)],
+            related=sent_by(subject.call, subject.location),
             remedies=[Remedy("shorten-prompt", "take out what this request does not need, or raise the budget")],
         )

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
+from promptopt.finding import Applicability, Finding, Remedy, Severity
 from promptopt.prompt import Prompt, constant_texts
-from promptopt.rule import Rule, RuleContext
+from promptopt.rule import Rule, RuleContext, sent_by
 from promptopt.tokens import Figure, Sentence, reaches
 from promptopt_rules.size.places import largest
 
@@ -106,7 +106,7 @@ class OversizedSystemPrompt(Rule[Prompt]):
             place,
             severity=Severity.INFO if marked else None,
             prompt=subject.name,
-            related=[] if place == subject.call.location else [Related("sent by this call", subject.call.location)],
+            related=sent_by(subject.call, place),
             remedies=[Remedy("shorten-system-prompt", "keep what every request needs, retrieve the rest")],
             group=f"system-text@{place.path}:{place.span.start}",
         )

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
+from promptopt.finding import Applicability, Finding, Remedy, Severity
 from promptopt.prompt import Prompt, Tool, constant_texts
-from promptopt.rule import Rule, RuleContext
+from promptopt.rule import Rule, RuleContext, sent_by
 from promptopt.tokens import Figure, Sentence, reaches
 
 DEFERRED: Final = '"defer_loading":'
@@ -114,7 +114,7 @@ class OversizedTools(Rule[Prompt]):
             ),
             place,
             prompt=subject.name,
-            related=[] if place == subject.call.location else [Related("sent by this call", subject.call.location)],
+            related=sent_by(subject.call, place),
             remedies=[Remedy("fewer-tools", "shorten them, and send those that the task needs")],
             group=f"tools-size@{place.path}:{place.span.start}",
         )
