@@ -302,15 +302,22 @@ class Callers:
         """How many classes of a method's hierarchy define it."""
         self._index()
         name, root = self.ev.scope(ref).name.rpartition(".")[2], self._root(ref)
-        return sum(1 for one in self._definers.get(name, ()) if self._root(one) == root)
+        if root == ref:
+            return 1
+        family = {root, *self.ev.world.subclasses(root, self.ev)}
+        definers = (one for one in self._definers.get(name, ()) if self.ev.parent(one) in family)
+        return sum(1 for one in definers if self._root(one) == root)
 
     def _hierarchies(self, name: str) -> int:
-        """How many unrelated classes and functions define a name."""
-        found = self._families.get(name)
-        if found is None:
-            definers = self._definers.get(name, [])
-            found = self._families[name] = len({self._root(ref) for ref in definers})
-        return found
+        """How many unrelated classes and functions define a name; counted to one more than `MAX_DEFINERS`."""
+        if name not in self._families:
+            roots: set[ScopeRef] = set()
+            for ref in self._definers.get(name, ()):
+                roots.add(self._root(ref))
+                if len(roots) > MAX_DEFINERS:
+                    break
+            self._families[name] = len(roots)
+        return self._families[name]
 
     def _root(self, ref: ScopeRef) -> ScopeRef:
         """The topmost class of the hierarchy that a method belongs to; the function itself elsewhere."""

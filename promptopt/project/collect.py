@@ -36,6 +36,8 @@ from promptopt.source import SourceFile, UnreadableSourceError, decode_source
 MAX_BYTES: Final = 10_000_000
 _SMALL_PROJECT: Final = 256_000
 """Bytes of Python up to which searching is not worth it: everything is parsed."""
+_LARGE_PROJECT: Final = 80_000_000
+"""Bytes of Python from which on memory counts for more than the time that compressing takes."""
 _KEPT_BYTES: Final = 64_000_000
 """Bytes of unparsed files that are kept between rounds; what exceeds them is read again."""
 _LEAD_ROUNDS: Final = 4
@@ -176,6 +178,10 @@ class _Reader:
             raise UnreadableSourceError(f"{size:.0f} MB, above the limit of {limit:.0f} MB")
         return file.read_bytes()
 
+    def compress_all(self) -> None:
+        """Keep what is parsed from now on compressed."""
+        self._packer.compress_all()
+
     def release(self, path: str) -> None:
         """Forget the file's bytes."""
         self._kept_bytes -= len(self._kept.pop(path, b""))
@@ -310,6 +316,8 @@ class _Rounds:
                 senders.append(path)
             elif self._reader.check_text(path, content):
                 self._rest[path] = None
+        if size > _LARGE_PROJECT:
+            self._reader.compress_all()
         if size <= _SMALL_PROJECT:
             senders = [*senders, *self._rest]
         self._parse(dict.fromkeys([*senders, *(path for path in named if path in self._rest)]))

@@ -101,6 +101,10 @@ class Packer:
         self._left = plain
         self._places: dict[tuple[int, int], tuple[int, int]] = {}
 
+    def compress_all(self) -> None:
+        """Compress whatever comes from now on."""
+        self._left = 0
+
     def module(self, module: Module) -> Module:
         """The module with packed scopes."""
         parts = tuple([_dumped(scope) for scope in module.scopes])
