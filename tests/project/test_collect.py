@@ -14,6 +14,7 @@ from promptopt.config import Config, SinkFunction
 from promptopt.project import collect as collecting
 from promptopt.project.collect import Collected, collect
 from promptopt.project.walk import Fault, walk
+from promptopt.readers.packing import PackedSource
 
 CLIENT = (
     "import openai\n\ndef ask_model(question):\n    return openai.OpenAI().chat.completions.create(messages=question)\n"
@@ -249,3 +250,19 @@ def test_empty_projects(tmp_path: Path) -> None:
     """Nothing to read is no fault."""
     found = collected(tmp_path)
     assert replace(found, index=None) == replace(Collected(()), index=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("large", "is_packed"), [(1_000_000, False), (100, True)])
+def test_large_projects_are_kept_compressed(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    large: int,
+    is_packed: bool,  # noqa: FBT001 (a case)
+) -> None:
+    """From the first file on, and they say the same."""
+    monkeypatch.setattr(collecting, "_LARGE_PROJECT", large)
+    found = collected(project(tmp_path, {"a.py": CLIENT}))
+    assert isinstance(found.sources["a.py"], PackedSource) is is_packed
+    assert found.sources["a.py"].text == CLIENT
+    assert [scope.name for scope in found.modules["a.py"].scopes] == ["", "ask_model"]
+    assert found.modules["a.py"].scopes[1].params[0].name == "question"
