@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project.targets import nested
-from promptopt.project.values import Grown, Place, Value, Volatile
+from promptopt.project.lifetime import serves_one_call
+from promptopt.project.targets import all_statements
+from promptopt.project.values import ClassValue, Grown, Place, ScopeRef, Value, Volatile
 
 if TYPE_CHECKING:
     from promptopt.project.evaluate import Evaluator
-    from promptopt.readers.facts import Expression, Scope, Statement
+    from promptopt.readers.facts import Expression, Scope
 
 _HISTORY: Final = "conversation-history"
 _ADDING: Final = frozenset({"append", "extend", "insert"})
@@ -42,17 +43,28 @@ def grows_in_loop(ev: Evaluator, loop: Place) -> bool:
     return not _is_cut(ev, loop, text, frozenset())
 
 
-def grows_without_end(ev: Evaluator, value: Value) -> bool:
+def grows_without_end(ev: Evaluator, value: Value, *, asks: bool) -> bool:
     """Whether requests add to a list that outlives them and that nothing cuts.
 
-    `value` is the list, as it was found among a request's messages.
+    `value` is the list, as it was found among a request's messages; `asks` says that a loop around the request asks
+    the user for something.
     """
     if isinstance(value, Grown) and value.place is not None and value.where == "session" and value.steady:
+        if not asks and _serves_one_call(ev, value.place):
+            return False
         return not _is_cut(ev, value.place, ev.world.files[value.place.path].text, _names_at(ev, value.place))
     if isinstance(value, Volatile) and value.kind == _HISTORY and not value.by_name and value.place is not None:
         names = frozenset(_added_to(ev, value.place.path, value.expression))
         return bool(names) and not _is_cut(ev, value.place, ev.world.files[value.place.path].text, names)
     return False
+
+
+def _serves_one_call(ev: Evaluator, place: Place) -> bool:
+    """Whether the object whose method adds items at a place is made for one run of an agent."""
+    scopes = ev.world.modules[place.path].scopes
+    inside = [one for one in scopes if one.kind == "class" and one.start <= place.start < one.end]
+    number = max((scopes.index(one) for one in inside), default=None)
+    return number is not None and serves_one_call(ev, ClassValue(ScopeRef(place.path, number)))
 
 
 def _names_at(ev: Evaluator, place: Place) -> frozenset[str]:
@@ -73,7 +85,7 @@ def _added_to(ev: Evaluator, path: str, expression: str) -> Iterator[str]:
 
 def _aliases(ev: Evaluator, path: str, scope: Scope, expression: str) -> Iterator[str]:
     """Names that a function gives to the value of an expression."""
-    for statement in _statements(scope.body):
+    for statement in all_statements(scope.body):
         if statement[0] == "assign" and _same(ev.text(Place(path, *statement[6][1:3])), expression):
             yield from (target[3] for target in statement[5] if target[0] == "name")
 
@@ -88,18 +100,9 @@ def _grown_here(scope: Scope) -> Iterator[Expression]:
     for call in scope.calls:
         if call[2][0] == "attr" and call[2][4] in _ADDING:
             yield call[2][3]
-    for statement in _statements(scope.body):
+    for statement in all_statements(scope.body):
         if statement[0] == "augmented" and statement[6] == "+":
             yield statement[5]
-
-
-def _statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
-    stack = list(body)
-    while stack:
-        statement = stack.pop()
-        yield statement
-        for part in nested(statement):
-            stack.extend(part)
 
 
 def _is_cut(ev: Evaluator, place: Place, text: str, names: frozenset[str]) -> bool:

@@ -254,6 +254,9 @@ class MessageBuilder:
         asked = loop is not None and any(one.asks and one.loop == loop for one in self.rounds)
         return loop is not None and asked and grows_in_loop(self.ev, loop)
 
+    def _grows_without_end(self, value: Value) -> bool:
+        return grows_without_end(self.ev, value, asks=any(one.asks for one in self.rounds))
+
     def blocks(self, content: Value, place: Place | None) -> tuple[Block, ...]:
         """A message's content: one text, or a list of blocks."""
         if isinstance(content, Sequence):
@@ -438,7 +441,8 @@ class MessageBuilder:
         where = location(place) if place is not None else None
         words = self.ev.text(place)
         if isinstance(value, Grown):
-            unbounded = self._grows_in(value.place) if value.where == "loop" else grows_without_end(self.ev, value)
+            in_loop = value.where == "loop"
+            unbounded = self._grows_in(value.place) if in_loop else self._grows_without_end(value)
             return History(value.where, (), words, where, unbounded=unbounded)
         if isinstance(value, Member) and value.how in ("slice", "window"):
             inner = self._history(value.base, place)
@@ -451,7 +455,7 @@ class MessageBuilder:
             return History("parameter", (), words, where, known)
         _, causes = self.describer.of(value)
         known = any(cause.kind in _TURNS for cause in causes)
-        unbounded = known and grows_without_end(self.ev, value)
+        unbounded = known and self._grows_without_end(value)
         return History("parameter" if known else "unknown", (), words, where, known, unbounded)
 
     def _message(self, item: Value, role: str) -> tuple[Message | History, ...]:

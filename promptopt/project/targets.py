@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from promptopt.readers.facts import CallFact, Expression, Statement
@@ -107,6 +108,16 @@ def nested(statement: Statement) -> list[tuple[Statement, ...]]:
     if tag == "match":
         return [case[1] for case in statement[6]]
     return []
+
+
+def all_statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Statements and those of their bodies, in no order."""
+    stack = list(body)
+    while stack:
+        statement = stack.pop()
+        yield statement
+        for part in nested(statement):
+            stack.extend(part)
 
 
 def holds(body: tuple[Statement, ...], offset: int) -> bool:
