@@ -7,16 +7,56 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Final
 
-    from pytest_promptopt.budgets import PromptBudgetError, assert_token_budget
+    from pytest_promptopt.budgets import assert_token_budget
+    from pytest_promptopt.errors import (
+        LlmCallError,
+        PromptAssertionError,
+        PromptBudgetError,
+        PromptHistoryError,
+        PromptLatencyError,
+        PromptLintError,
+        PromptPrefixError,
+    )
+    from pytest_promptopt.histories import assert_bounded_history, assert_prefix_grows
+    from pytest_promptopt.prefixes import assert_stable_prefix
 
-__all__ = ["PromptBudgetError", "assert_token_budget"]
+_ROOMS: Final = {
+    "budgets": ("assert_token_budget",),
+    "errors": (
+        *("LlmCallError", "PromptAssertionError", "PromptBudgetError", "PromptHistoryError"),
+        *("PromptLatencyError", "PromptLintError", "PromptPrefixError"),
+    ),
+    "histories": ("assert_bounded_history", "assert_prefix_grows"),
+    "prefixes": ("assert_stable_prefix",),
+}
+_HOMES: Final = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "LlmCallError",
+    "PromptAssertionError",
+    "PromptBudgetError",
+    "PromptHistoryError",
+    "PromptLatencyError",
+    "PromptLintError",
+    "PromptPrefixError",
+    "assert_bounded_history",
+    "assert_prefix_grows",
+    "assert_stable_prefix",
+    "assert_token_budget",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from pytest_promptopt import budgets  # noqa: PLC0415 (loaded when a test asserts something)
+    from importlib import import_module  # noqa: PLC0415 (loaded when a test asserts something)
 
-    return getattr(budgets, name)
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -13,7 +13,7 @@ from promptopt.budgets import Budgets, Measured
 from promptopt.config import load_config
 from promptopt.errors import PromptoptError
 from promptopt.lint import Project, read_project
-from pytest_promptopt.budgets import PromptBudgetError
+from pytest_promptopt.errors import PromptBudgetError
 
 
 class BudgetItem(pytest.Item):
