@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any, Final
 
 from promptopt.wire import SentPrompt
@@ -75,16 +75,17 @@ def _result(process: subprocess.Popen[bytes], request: bytes) -> SentPrompt:
 
 
 def answer() -> None:
-    """Read a request from standard input, build, and write the prompt; what the build prints goes to stderr, and so does
-    what it raises, the last line in short."""
+    """Read a request from standard input, build, and write the prompt; what the build prints goes to stderr."""
     request = pickle.load(sys.stdin.buffer)  # noqa: S301 (from the process that started this)
     output, sys.stdout = sys.stdout.buffer, sys.stderr
-    try:
-        made = _build(*request)
-    except Exception as error:
-        traceback.print_exc()
-        sys.exit(f"{type(error).__name__}: {error}")
-    output.write(pickle.dumps(made))
+    sys.excepthook = _told
+    output.write(pickle.dumps(_build(*request)))
+
+
+def _told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Write a traceback, and in the last line what was raised: notes would stand there."""
+    traceback.print_exception(kind, error, trace)
+    sys.stderr.write(f"{kind.__name__}: {error}\n")
 
 
 def _build(paths: list[str], place: tuple[str, str | None], asked: bytes) -> SentPrompt:
