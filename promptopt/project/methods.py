@@ -96,6 +96,8 @@ def _carried_out(ev: Evaluator, base: Value, name: str, arguments: Arguments, pl
         is_key = constant_key(ev.force(arguments.positional[0])) is not ...
         found = None if is_key else members.kept_under(ev, base, everything(ev, arguments), place)
         return found or _get_unknown(ev, base, arguments, place)
+    if name == "copy" and not (arguments.positional or arguments.keywords):
+        return base
     if name in ("encode", "decode") and len(arguments.positional) == 1:
         return _tokens(ev, base, name, arguments, place)
     return None

@@ -23,11 +23,12 @@ class UnstableOrder(Rule[Prompt]):
     ## What it finds
 
     Text ahead of other parts of the prompt that is built by going through a set, a folder listing
-    (`os.listdir`, `glob`, `iterdir`) a shuffled or sampled list or tasks as they finish, or that holds the
-    memory address of an object: a **warning**. An info in a prompt that is too short for its model's cache,
-    and behind a value that is new in every request. JSON made of a mapping from outside without
-    `sort_keys=True` is an **info**: dictionaries keep the order of insertion, but a database, a queue or
-    another service may hand the same keys over in another order.
+    (`os.listdir`, `glob`, `iterdir`) or a shuffled or sampled list, or that holds the memory address of an
+    object: a **warning**. An info in a prompt that is too short for its model's cache, and behind a value
+    that is new in every request. Two more are **infos**: results of tasks as they finish, since nobody knows
+    whether the results themselves stay the same, and JSON made of a mapping from outside without
+    `sort_keys=True`, since a database, a queue or another service may hand the same keys over in another
+    order.
 
     Everywhere in the system prompt, elsewhere only where something follows.
 
@@ -157,6 +158,9 @@ _ADVICE: Final = {
     "json-key-order": ("sort-keys", "pass sort_keys=True"),
 }
 
+_POSSIBLE: Final = ("json-key-order", "completion-order")
+"""Orders that differ only perhaps, or of values that may differ themselves."""
+
 _LOSS: Final = {
     "random-order": "stands in another order on every call",
     "completion-order": "comes in the order in which tasks finish",
@@ -180,7 +184,7 @@ def _disordered(arranged: Layout) -> Iterator[tuple[Break, Cause]]:
 def _is_certain(found: Break, cause: Cause, arranged: Layout) -> bool:
     """Whether the order does change and the text would be cached up to it: what differs in every request and stands
     ahead leaves nothing to lose."""
-    if cause.kind == "json-key-order":
+    if cause.kind in _POSSIBLE:
         return False
     ahead = arranged.breaks[: arranged.breaks.index(found)]
     return not any(change(one).level.at_least(Volatility.REQUEST) for one in ahead)
