@@ -16,7 +16,7 @@ from promptopt.config import NAME_MARK, Budget, Config, suggestion
 from promptopt.filling import CONVERSATION, Filler, names_in
 from promptopt.lock import LockEntry, read_lock, write_lock
 from promptopt.prompt import Call, History, Interpolation, Media, Prompt, Text, stable_texts
-from promptopt.samples import read_samples
+from promptopt.samples import Samples, read_samples
 from promptopt.source import Location, Span
 from promptopt.tokens import Size, encoding_of, measure, most_tokens
 
@@ -184,6 +184,10 @@ class Budgets:
         write_lock(self.lock_file, entries)
         return len(entries)
 
+    def samples_for(self, path: str) -> Samples:
+        """The sample values that the configuration has for a file of prompts, relative to the project's root."""
+        return self._samples_of(self._budget(self._keys(path, path)))
+
     def _outside(self, name: str, looked_at: frozenset[str]) -> bool:
         """Whether a prompt's file exists and was not looked at."""
         path = name.partition(NAME_MARK)[0]
@@ -202,14 +206,21 @@ class Budgets:
         patterns = [key for key, spec in self._patterns.items() if _matches(key, spec, name, self._prefix + path)]
         return (*(key for key in patterns if key != name), *((name,) if name in self._config.budgets else ()))
 
+    def _budget(self, keys: Iterable[str]) -> Budget:
+        budget = Budget()
+        for key in keys:
+            budget = budget.overridden_by(self._config.budgets[key])
+        return budget
+
+    def _samples_of(self, budget: Budget) -> Samples:
+        return self._samples[budget.samples] if budget.samples else {}
+
     def _measured(
         self, prompt: Prompt, name: str, location: Location, keys: tuple[str, ...], path: str | None = None
     ) -> Measured:
         """The prompt, or what of it stands in the file `path`."""
-        budget = Budget()
-        for key in keys:
-            budget = budget.overridden_by(self._config.budgets[key])
-        samples = self._samples[budget.samples] if budget.samples else {}
+        budget = self._budget(keys)
+        samples = self._samples_of(budget)
         parts = _parts(Filler(samples).prompt(prompt), path)
         proved, possible = stable_texts(_parts(Filler(samples, stable=True).prompt(prompt), path))
         return Measured(

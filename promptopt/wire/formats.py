@@ -72,6 +72,12 @@ def request_paths(what: str) -> tuple[tuple[str, ...], ...]:
 
 
 @cache
+def request_keys() -> frozenset[str]:
+    """Names of arguments or members that say anything of that."""
+    return frozenset(path.partition(".")[0] for paths in _document()["request"].values() for path in paths)
+
+
+@cache
 def content_keys() -> Keys:
     """Keys of messages and blocks."""
     return Keys(**{name: tuple(keys) for name, keys in _document()["content"].items()})

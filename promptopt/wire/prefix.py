@@ -14,6 +14,8 @@ from promptopt.wire.reading import Piece, SentPrompt
 THE_END: Final = "the end"
 OTHER_TEXT: Final = "other text"
 _NOTHING: Final = Piece(THE_END, "")
+_LONGEST_WORD: Final = 24
+"""Characters; what goes on longer is no word but a language without spaces."""
 _SHOWN: Final = 48
 """Characters of each side that are shown from the line of the difference."""
 
@@ -56,7 +58,7 @@ class CommonPrefix:
     """What two requests share.
 
     Attributes:
-        texts: whole pieces and the beginning of one.
+        texts: whole pieces and the beginning of one, up to the word in which they part.
         difference: where they part; None where they are the same.
         continued: whether the second begins with the whole first.
     """
@@ -83,13 +85,23 @@ def common_prefix(first: SentPrompt, second: SentPrompt) -> CommonPrefix:
         difference = _difference(one, other, same, [pair[0] for pair in rest], [pair[1] for pair in rest])
         is_last = all(piece is _NOTHING for piece, _ in pairs[index + 1 :])
         continued = one is _NOTHING or (is_last and not one.media and same == len(one.text) > 0)
-        return CommonPrefix((*shared, one.text[:same]), difference, continued)
+        return CommonPrefix((*shared, one.text[: _whole_words(one.text, other.text, same)]), difference, continued)
     return CommonPrefix(tuple(shared), None)
 
 
 def _common_length(one: str, other: str) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _whole_words(one: str, other: str, same: int) -> int:
+    """Where the last word begins that the two do not share as a whole: half of a word is no token of theirs."""
+    if not any(text[same : same + 1].isalnum() for text in (one, other)):
+        return same
+    start = same
+    while start > max(0, same - _LONGEST_WORD) and one[start - 1].isalnum():
+        start -= 1
+    return start
 
 
 def _speaker(piece: Piece) -> str:

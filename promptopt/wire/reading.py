@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from promptopt.errors import TokenError
@@ -61,6 +61,10 @@ class SentPrompt:
     messages: tuple[SentMessage, ...] = ()
     name: str = ""
     is_text: bool = False
+
+    def called(self, name: str) -> SentPrompt:
+        """The same under another name."""
+        return replace(self, name=name)
 
     def pieces(self) -> Iterator[Piece]:
         """All of it in cache order."""
@@ -249,7 +253,7 @@ def _declared(tool: object) -> Iterator[Mapping[str, Any]]:
         nested = tool.get("functionDeclarations", tool.get("function_declarations"))
         if isinstance(nested, list):
             yield from (one for one in nested if isinstance(one, Mapping))
-        elif tool.keys() != {"cachePoint"}:
+        elif tool and tool.keys() != {"cachePoint"}:
             yield tool
 
 

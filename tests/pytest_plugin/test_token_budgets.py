@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from importlib.metadata import entry_points
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,10 +12,8 @@ from promptopt.lock import read_lock
 from promptopt.tokens import count_tokens
 from pytest_promptopt import PromptBudgetError, assert_token_budget
 
-pytest_plugins = ["pytester"]
-
-PLUGIN = () if any(e.name == "promptopt" for e in entry_points(group="pytest11")) else ("-p", "pytest_promptopt.plugin")
-"""An installation that was made before the plugin existed does not load it by itself."""
+if TYPE_CHECKING:
+    from tests.pytest_plugin.conftest import Run
 
 APP = '''\
 import openai
@@ -43,11 +38,6 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 def budget(folder: pytest.Pytester, *entries: str) -> None:
     """Configure the project."""
     (folder.path / "promptopt.toml").write_text("\n".join(("[budgets]", *entries)))
-
-
-def run(folder: pytest.Pytester, *words: str) -> pytest.RunResult:
-    """A run of pytest with the plugin."""
-    return folder.runpytest_subprocess(*PLUGIN, "-p", "no:cacheprovider", *words)
 
 
 SYSTEM = {"role": "system", "content": "Answer from the handbook only. " * 10}
@@ -131,13 +121,13 @@ def test_misuse_is_told(arguments: Any, error: type[Exception], message: str) ->
     assert "\n" not in str(caught.value)
 
 
-def test_a_failure_shows_the_assertion_and_no_inside(project: pytest.Pytester) -> None:
+def test_a_failure_shows_the_assertion_and_no_inside(project: pytest.Pytester, run: Run) -> None:
     """The test's own line, and the summary."""
     project.makepyfile(
         test_it="from pytest_promptopt import assert_token_budget\n\n\n"
         "def test_it():\n    assert_token_budget('word ' * 20, 5)\n"
     )
-    result = run(project)
+    result = run()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -149,18 +139,18 @@ def test_a_failure_shows_the_assertion_and_no_inside(project: pytest.Pytester) -
     result.stdout.no_fnmatch_line("*sizes = *")
 
 
-def test_without_the_option_nothing_is_added(project: pytest.Pytester) -> None:
+def test_without_the_option_nothing_is_added(project: pytest.Pytester, run: Run) -> None:
     """And nothing is read."""
     budget(project, "wrong = true")
-    run(project).assert_outcomes(passed=1)
+    run().assert_outcomes(passed=1)
 
 
-def test_budgets_become_items(project: pytest.Pytester) -> None:
+def test_budgets_become_items(project: pytest.Pytester, run: Run) -> None:
     """One that holds passes, one that does not fails with the sentence of `promptopt check`; `-k` chooses."""
     budget(project, '"app.py::answer" = 500')
-    run(project, "--promptopt").assert_outcomes(passed=2)
+    run("--promptopt").assert_outcomes(passed=2)
     budget(project, '"app.py::answer" = {tokens = 5, stable-prefix = 50}')
-    result = run(project, "--promptopt")
+    result = run("--promptopt")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -168,56 +158,46 @@ def test_budgets_become_items(project: pytest.Pytester) -> None:
             "FAILED promptopt::app.py::answer*",
         ]
     )
-    run(project, "--promptopt", "-k", "test_it").assert_outcomes(passed=1, deselected=1)
+    run("--promptopt", "-k", "test_it").assert_outcomes(passed=1, deselected=1)
 
 
-def test_a_file_that_cannot_be_read_fails(project: pytest.Pytester) -> None:
+def test_a_file_that_cannot_be_read_fails(project: pytest.Pytester, run: Run) -> None:
     """Its prompts would pass unseen."""
     (project.path / "app.py").write_text(APP + "def (\n")
-    result = run(project, "--promptopt")
+    result = run("--promptopt")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["app.py could not be read, so that its prompts are missing: *"])
 
 
-def test_update_writes_the_lock_file(project: pytest.Pytester) -> None:
+def test_update_writes_the_lock_file(project: pytest.Pytester, run: Run) -> None:
     """Growth is measured from there."""
     budget(project, '"app.py" = {growth = 10}')
-    run(project, "--promptopt-update").assert_outcomes(passed=2)
+    run("--promptopt-update").assert_outcomes(passed=2)
     assert list(read_lock(project.path / "promptopt.lock")) == ["app.py::answer"]
     (project.path / "app.py").write_text(APP.replace("Answer from", "Always, and without exception, answer from"))
-    result = run(project, "--promptopt")
+    result = run("--promptopt")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["app.py::answer grew by * tokens since promptopt.lock, more than 10% of 15"])
 
 
-def test_workers_find_the_same_items(project: pytest.Pytester) -> None:
+def test_workers_find_the_same_items(project: pytest.Pytester, run: Run) -> None:
     """Under pytest-xdist the controller writes, workers run."""
     pytest.importorskip("xdist", reason="needs pytest-xdist")
     budget(project, '"app.py" = {tokens = 500, growth = 0}')
-    run(project, "--promptopt-update", "-n", "2").assert_outcomes(passed=2)
+    run("--promptopt-update", "-n", "2", plugins=("xdist",)).assert_outcomes(passed=2)
     assert list(read_lock(project.path / "promptopt.lock")) == ["app.py::answer"]
 
 
 @pytest.mark.parametrize("option", ["--promptopt", "--promptopt-update"])
-def test_faults_of_the_configuration_end_the_run(project: pytest.Pytester, option: str) -> None:
+def test_faults_of_the_configuration_end_the_run(project: pytest.Pytester, run: Run, option: str) -> None:
     """With one line, as usage errors do; a corrupt lock file stays."""
     budget(project, '"app.py" = {token = 5}')
-    result = run(project, option)
+    result = run(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: *unknown key 'token': did you mean 'tokens'?*"])
     budget(project, '"app.py" = 500')
     (project.path / "promptopt.lock").write_text("<<<<<<<")
-    result = run(project, option)
+    result = run(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: *promptopt.lock: not a lock file*"])
     assert (project.path / "promptopt.lock").read_text() == "<<<<<<<"
-
-
-def test_loading_the_plugin_loads_next_to_nothing() -> None:
-    """It is loaded by every pytest run of its environment."""
-    code = (
-        "import sys, pytest; before = set(sys.modules); "
-        "import pytest_promptopt.plugin; print(*set(sys.modules) - before)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {"pytest_promptopt", "pytest_promptopt.plugin"}

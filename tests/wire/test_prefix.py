@@ -79,6 +79,20 @@ def test_markers_of_caches_are_no_content() -> None:
     assert difference(plain, marked) is None
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        ("Ask Where?", "Ask When?", "Ask "),
+        ("12:51", "12:57", "12:"),
+        ("Rules. A", "Rules. B", "Rules. "),
+        ("ab", "a-", ""),
+    ],
+)
+def test_half_a_word_is_not_shared(one: str, other: str, shared: str) -> None:
+    """Its beginning is no token of both."""
+    assert common_prefix(read_prompt(one), read_prompt(other)).texts == (shared,)
+
+
 MESSAGES = st.lists(
     st.fixed_dictionaries({"role": st.sampled_from(["system", "user"]), "content": st.text("ab\n:1", min_size=1)}),
     min_size=1,
@@ -95,6 +109,7 @@ def test_what_is_shared_is_a_prefix_of_both(one: Any, other: Any) -> None:
     whole = ["".join(piece.text for piece in prompt.pieces()) for prompt in (first, second)]
     assert all(text.startswith(shared) for text in whole)
     assert (common.difference is None) == (one == other)
+    assert common.difference or shared == whole[0]
     assert common_prefix(second, first).texts == common.texts
 
 
