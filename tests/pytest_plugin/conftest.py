@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import entry_points
 
 import pytest
-
-pytest_plugins = ["pytester"]
-
-PLUGIN = () if any(e.name == "promptopt" for e in entry_points(group="pytest11")) else ("-p", "pytest_promptopt.plugin")
-"""An installation that was made before the plugin existed does not load it by itself."""
 
 Run = Callable[..., pytest.RunResult]
 

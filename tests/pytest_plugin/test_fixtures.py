@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.pytest_plugin.conftest import Run
 
-HEAVY = ("asyncio", "jinja2", "json", "promptopt", "tiktoken", "tomllib", "typing", "urllib")
+pytest_plugins = ["pytester"]
 
 MARKED = """\
 import pytest

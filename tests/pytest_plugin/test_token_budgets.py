@@ -15,6 +15,8 @@ from pytest_promptopt import PromptBudgetError, assert_token_budget
 if TYPE_CHECKING:
     from tests.pytest_plugin.conftest import Run
 
+pytest_plugins = ["pytester"]
+
 APP = '''\
 import openai
 
