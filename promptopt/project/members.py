@@ -83,9 +83,10 @@ def _as_kind(ev: Evaluator, base: Volatile, kind: str, place: Place | None) -> V
     source = ev.sources.kind(kind)
     level = {3: "process", 2: "process", 5: "session"}.get(int(base.volatility)) if base.volatility <= 5 else None
     volatility = source.volatility if level is None else min(source.volatility, base.volatility)
-    return Volatile(
-        kind, source.label, volatility, ev.text(place) or base.expression, base.place or place, base.by_name
-    )
+    expression = ev.text(place) or base.expression
+    # a part of the session is read where it is named, a part of a time comes from where the clock was read
+    origin = place if expression.startswith(f"{base.expression}.") else base.place
+    return Volatile(kind, source.label, volatility, expression, origin or place, base.by_name)
 
 
 def formatted(
