@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         PromptHistoryError,
         PromptLatencyError,
         PromptLintError,
+        PromptoptWarning,
         PromptPrefixError,
     )
     from pytest_promptopt.histories import assert_bounded_history, assert_prefix_grows
@@ -32,7 +33,7 @@ _ROOMS: Final = {
     "calls": ("LlmCall", "LlmCalls"),
     "errors": (
         *("LlmCallError", "PromptAssertionError", "PromptBudgetError", "PromptHistoryError"),
-        *("PromptLatencyError", "PromptLintError", "PromptPrefixError"),
+        *("PromptLatencyError", "PromptLintError", "PromptPrefixError", "PromptoptWarning"),
     ),
     "histories": ("assert_bounded_history", "assert_prefix_grows"),
     "latencies": ("assert_latency",),
@@ -53,6 +54,7 @@ __all__ = [
     "PromptLatencyError",
     "PromptLintError",
     "PromptPrefixError",
+    "PromptoptWarning",
     "RenderedPrompt",
     "Renderer",
     "assert_bounded_history",

@@ -12,6 +12,8 @@ AssertionError
 
 from __future__ import annotations
 
+import pytest
+
 
 class PromptAssertionError(AssertionError):
     """A promise about prompts that does not hold."""
@@ -39,3 +41,7 @@ class LlmCallError(PromptAssertionError):
 
 class PromptLatencyError(PromptAssertionError):
     """Requests take longer than was promised, or are too few to judge."""
+
+
+class PromptoptWarning(pytest.PytestWarning):
+    """What the lock file lacks or has too much."""

@@ -12,20 +12,40 @@ if TYPE_CHECKING:
     from pytest_promptopt.rendering import Renderer
 
 UPDATE = "--promptopt-update"
+REPORT = "--promptopt-report"
 MARKER = "token_budget"
+FILES = "promptopt_files"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--promptopt` and `--promptopt-update`."""
     group = parser.getgroup("promptopt", "promptopt: prompts and their budgets")
-    group.addoption("--promptopt", action="store_true", help="Test the budgets of the project's prompts, too.")
+    group.addoption(
+        "--promptopt", action="store_true", help="Check the project's prompts and their budgets as tests, too."
+    )
     group.addoption(
         UPDATE, action="store_true", help="Write the sizes of today to promptopt.lock; implies --promptopt."
     )
 
+    group.addoption(
+        REPORT, metavar="FILE", help="Print a table of every prompt that was checked, and write it to FILE as JSON."
+    )
+    parser.addini(FILES, "Prompt files that are collected as tests: patterns such as prompts/*.j2", type="args")
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Make the marker known, collect prompt files where the configuration names some, keep notes where a report is
+    asked for."""
+    if patterns := config.getini(FILES):
+        from pytest_promptopt.items import PromptFiles  # noqa: PLC0415 (loads the readers and the linker)
+
+        config.pluginmanager.register(PromptFiles(patterns), "promptopt-files")
+    report = config.getoption(REPORT)
+    if report or config.getoption("xmlpath", None):
+        from pytest_promptopt.reporting import Reporting  # noqa: PLC0415
+
+        file = config.invocation_params.dir / report if report else None
+        config.pluginmanager.register(Reporting(file), "promptopt-report")
     config.addinivalue_line(
         "markers",
         f"{MARKER}(max_tokens, model=None, encoding=None): fail where a prompt that the test renders or sends is "
@@ -66,11 +86,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Add an item for each budget, before `-k` and `-m` choose."""
+    """Add an item for each prompt file and budget, before `-k` and `-m` choose."""
     if config.getoption("--promptopt") or config.getoption(UPDATE):
-        from pytest_promptopt.items import budget_items  # noqa: PLC0415
+        from pytest_promptopt.items import project_items  # noqa: PLC0415
 
-        items += budget_items(session)
+        items += project_items(session, items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -1,4 +1,4 @@
-"""The pytest plugin: token budgets as assertions, budgets of the configuration as test items."""
+"""assert_token_budget: prompts of every shape against a number of tokens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from promptopt.errors import TokenError
-from promptopt.lock import read_lock
 from promptopt.tokens import count_tokens
 from pytest_promptopt import PromptBudgetError, assert_token_budget
 
@@ -16,31 +15,6 @@ if TYPE_CHECKING:
     from tests.pytest_plugin.conftest import Run
 
 pytest_plugins = ["pytester"]
-
-APP = '''\
-import openai
-
-client = openai.OpenAI()
-RULES = """Answer from the handbook only, and quote the paragraph that you rely on."""
-
-
-def answer(question):
-    return client.responses.create(model="gpt-5", instructions=RULES, input=question)
-'''
-
-
-@pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    """One prompt and one test; no budget yet."""
-    pytester.makepyfile(app=APP, test_it="def test_it():\n    pass\n")
-    budget(pytester, "")
-    return pytester
-
-
-def budget(folder: pytest.Pytester, *entries: str) -> None:
-    """Configure the project."""
-    (folder.path / "promptopt.toml").write_text("\n".join(("[budgets]", *entries)))
-
 
 SYSTEM = {"role": "system", "content": "Answer from the handbook only. " * 10}
 USER = {"role": "user", "content": "Where is my parcel?"}
@@ -123,9 +97,9 @@ def test_misuse_is_told(arguments: Any, error: type[Exception], message: str) ->
     assert "\n" not in str(caught.value)
 
 
-def test_a_failure_shows_the_assertion_and_no_inside(project: pytest.Pytester, run: Run) -> None:
+def test_a_failure_shows_the_assertion_and_no_inside(pytester: pytest.Pytester, run: Run) -> None:
     """The test's own line, and the summary."""
-    project.makepyfile(
+    pytester.makepyfile(
         test_it="from pytest_promptopt import assert_token_budget\n\n\n"
         "def test_it():\n    assert_token_budget('word ' * 20, 5)\n"
     )
@@ -139,67 +113,3 @@ def test_a_failure_shows_the_assertion_and_no_inside(project: pytest.Pytester, r
         ]
     )
     result.stdout.no_fnmatch_line("*sizes = *")
-
-
-def test_without_the_option_nothing_is_added(project: pytest.Pytester, run: Run) -> None:
-    """And nothing is read."""
-    budget(project, "wrong = true")
-    run().assert_outcomes(passed=1)
-
-
-def test_budgets_become_items(project: pytest.Pytester, run: Run) -> None:
-    """One that holds passes, one that does not fails with the sentence of `promptopt check`; `-k` chooses."""
-    budget(project, '"app.py::answer" = 500')
-    run("--promptopt").assert_outcomes(passed=2)
-    budget(project, '"app.py::answer" = {tokens = 5, stable-prefix = 50}')
-    result = run("--promptopt")
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "app.py::answer has at least 15 tokens, 10 over its budget of 5; it has a stable prefix of 15 tokens; *",
-            "FAILED promptopt::app.py::answer*",
-        ]
-    )
-    run("--promptopt", "-k", "test_it").assert_outcomes(passed=1, deselected=1)
-
-
-def test_a_file_that_cannot_be_read_fails(project: pytest.Pytester, run: Run) -> None:
-    """Its prompts would pass unseen."""
-    (project.path / "app.py").write_text(APP + "def (\n")
-    result = run("--promptopt")
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["app.py could not be read, so that its prompts are missing: *"])
-
-
-def test_update_writes_the_lock_file(project: pytest.Pytester, run: Run) -> None:
-    """Growth is measured from there."""
-    budget(project, '"app.py" = {growth = 10}')
-    run("--promptopt-update").assert_outcomes(passed=2)
-    assert list(read_lock(project.path / "promptopt.lock")) == ["app.py::answer"]
-    (project.path / "app.py").write_text(APP.replace("Answer from", "Always, and without exception, answer from"))
-    result = run("--promptopt")
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["app.py::answer grew by * tokens since promptopt.lock, more than 10% of 15"])
-
-
-def test_workers_find_the_same_items(project: pytest.Pytester, run: Run) -> None:
-    """Under pytest-xdist the controller writes, workers run."""
-    pytest.importorskip("xdist", reason="needs pytest-xdist")
-    budget(project, '"app.py" = {tokens = 500, growth = 0}')
-    run("--promptopt-update", "-n", "2", plugins=("xdist",)).assert_outcomes(passed=2)
-    assert list(read_lock(project.path / "promptopt.lock")) == ["app.py::answer"]
-
-
-@pytest.mark.parametrize("option", ["--promptopt", "--promptopt-update"])
-def test_faults_of_the_configuration_end_the_run(project: pytest.Pytester, run: Run, option: str) -> None:
-    """With one line, as usage errors do; a corrupt lock file stays."""
-    budget(project, '"app.py" = {token = 5}')
-    result = run(option)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: *unknown key 'token': did you mean 'tokens'?*"])
-    budget(project, '"app.py" = 500')
-    (project.path / "promptopt.lock").write_text("<<<<<<<")
-    result = run(option)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: *promptopt.lock: not a lock file*"])
-    assert (project.path / "promptopt.lock").read_text() == "<<<<<<<"

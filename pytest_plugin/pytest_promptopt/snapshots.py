@@ -1,0 +1,173 @@
+"""What a prompt has gained since its size was accepted: read from the commit that the lock file was last written in.
+
+The lock file holds sizes alone. Its history says when they were accepted, and the project's history what the prompt
+said then.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import SequenceMatcher, unified_diff
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from promptopt.budgets import LOCK, Budgets, Measured
+from promptopt.config import load_config
+from promptopt.errors import PromptoptError
+from promptopt.lint import Project, read_project
+from promptopt.prompt import Message, Prompt, Text, flatten
+from promptopt.tokens import measure
+
+_GIT: Final = ("git", "-c", "core.fsmonitor=false")
+_MOST_LINES: Final = 40
+"""Lines of a diff that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A project's prompts at some time: those with a size by name, and all with their parts by name."""
+
+    measured: Mapping[str, Measured]
+    prompts: Mapping[str, Prompt]
+
+
+class NoSnapshotError(Exception):
+    """Why it is not known what prompts said when their sizes were accepted."""
+
+
+def snapshot_of(project: Project, measured: Sequence[Measured]) -> Snapshot:
+    """The prompts of a project that was read."""
+    return Snapshot({one.name: one for one in measured}, {prompt.name: prompt for prompt in project.prompts})
+
+
+def accepted(root: Path) -> Snapshot:
+    """The prompts of the project as they were when its lock file was last committed.
+
+    Raises:
+        NoSnapshotError: no git, no commit of the lock file, changes in it since, or a project that cannot be read.
+    """
+    if _git(root, "status", "--porcelain", "--", LOCK).strip():
+        raise NoSnapshotError(f"{LOCK} has changes that are not committed")
+    commit = _git(root, "log", "-1", "--format=%H", "--", LOCK).decode("ascii").strip()
+    if not commit:
+        raise NoSnapshotError(f"{LOCK} is in no commit")
+    with _exported(root, commit) as folder:
+        try:
+            config = load_config([folder])
+            project = read_project([folder], config, {})
+            return snapshot_of(project, Budgets(config).measure(project.prompts))
+        except PromptoptError as error:
+            raise NoSnapshotError(f"the project of commit {commit[:9]} cannot be read: {error}") from error
+
+
+@contextmanager
+def _exported(root: Path, commit: str) -> Iterator[Path]:
+    with TemporaryDirectory(prefix="promptopt-") as folder:
+        with tarfile.open(fileobj=io.BytesIO(_git(root, "archive", "--format=tar", commit))) as archive:
+            files = [member for member in archive if member.isreg()]  # links may lead anywhere
+            archive.extractall(folder, files, filter="data")
+        yield Path(folder)
+
+
+def _git(root: Path, *words: str) -> bytes:
+    try:
+        done = subprocess.run([*_GIT, "-C", str(root), *words], capture_output=True, check=False)  # noqa: S603 (no shell)
+    except OSError as error:
+        raise NoSnapshotError(f"git cannot be started: {error.strerror or error}") from error
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git failed"]
+        raise NoSnapshotError(lines[0])
+    return done.stdout
+
+
+def growth_lines(name: str, before: Snapshot, now: Snapshot, project: Project) -> Iterator[str]:
+    """What a prompt has gained: a table of its parts, its largest new part with its place, and the text as a diff."""
+    if name not in before.measured:
+        yield f"  {name} was no prompt then"
+        return
+    old, new = (_parts(name, snapshot) for snapshot in (before, now))
+    call = now.measured[name].call
+    yield from _table(
+        {label: [measure(parts.get(label, ()), call).tokens for parts in (old, new)] for label in old | new}
+    )
+    old_lines, new_lines = (
+        "\n".join(text for texts in parts.values() for text in texts).splitlines() for parts in (old, new)
+    )
+    added = _added(old_lines, new_lines)
+    if added:
+        largest = max(added, key=lambda lines: measure(["\n".join(lines)], call).tokens)
+        tokens = measure(["\n".join(largest)], call).tokens
+        title = next((line.strip() for line in largest if line.strip()), "")[:40]
+        yield f'  largest new part: "{title}" (+{tokens:,} tokens){_place(largest, name, now, project)}'
+    yield from _diff(old_lines, new_lines)
+
+
+def _parts(name: str, snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
+    """The constant texts of a prompt by who speaks; of a prompt file all of them."""
+    prompt = snapshot.prompts.get(name)
+    if prompt is None:
+        return {"text": snapshot.measured[name].texts}
+    parts: dict[str, tuple[str, ...]] = {}
+    tools = [
+        part.value
+        for tool in (prompt.tools.tools if prompt.tools else ())
+        for part in flatten(tool.parts)
+        if isinstance(part, Text)
+    ]
+    if tools:
+        parts["tools"] = tuple(tools)
+    for message in prompt.messages:
+        if isinstance(message, Message):
+            texts = [part.value for block in message.blocks for part in flatten(block.parts) if isinstance(part, Text)]
+            parts[message.role] = (*parts.get(message.role, ()), *texts)
+    return parts
+
+
+def _table(sizes: Mapping[str, Sequence[int]]) -> Iterator[str]:
+    rows = [(label, f"{old:,}", f"{new:,}", f"{new - old:+,}") for label, (old, new) in sizes.items()]
+    rows.sort(key=lambda row: -int(row[3].replace(",", "")))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for label, old, new, change in rows:
+        yield f"  {label:{widths[0]}}  {old:>{widths[1]}} -> {new:>{widths[2]}}  {change:>{widths[3]}}"
+
+
+def _added(old: list[str], new: list[str]) -> list[list[str]]:
+    """Stretches of lines that are new."""
+    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [new[start:end] for kind, _, _, start, end in changes if kind in ("insert", "replace")]
+
+
+def _place(lines: Sequence[str], name: str, now: Snapshot, project: Project) -> str:
+    """Where new lines stand, where they stand in a file as they are sent."""
+    prompt = now.prompts.get(name)
+    paths = (
+        [name]
+        if prompt is None
+        else [
+            place.path
+            for part in prompt.flatten()
+            if isinstance(part, Text)
+            for place in (segment.location for segment in part.map)
+        ]
+    )
+    block = "\n".join(lines).strip()
+    for path in dict.fromkeys(paths):
+        source = project.sources.get(path)
+        start = source.text.find(block) if source else -1
+        if source and start >= 0:
+            first, last = source.position(start).row, source.position(start + len(block)).row
+            return f", {path}:{first}-{last}" if last > first else f", {path}:{first}"
+    return ""
+
+
+def _diff(old: list[str], new: list[str]) -> Iterator[str]:
+    lines = list(unified_diff(old, new, "accepted", "now", n=1, lineterm=""))
+    yield from (f"    {line}" for line in lines[:_MOST_LINES])
+    if len(lines) > _MOST_LINES:
+        yield f"    and {len(lines) - _MOST_LINES} more lines"
