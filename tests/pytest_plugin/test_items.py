@@ -161,7 +161,6 @@ def test_files_of_the_configuration_are_collected(project: pytest.Pytester, run:
         ]
     )
     run("prompts").assert_outcomes(failed=2)
-    run("app.py").assert_outcomes(passed=2)
     run("test_it.py").assert_outcomes(passed=1)
     run("--promptopt").assert_outcomes(passed=3, failed=2)
 
