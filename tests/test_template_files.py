@@ -35,7 +35,7 @@ def test_a_template_that_nobody_renders_is_judged_by_names(tmp_path: Path) -> No
     assert (finding.code, finding.location.path) == ("PO101", "prompts/system.j2")
     assert report.sources["prompts/system.j2"][finding.location.span] == "{{ time }}"
     assert "by its name" in finding.message
-    assert finding.prompt == "prompts/system.j2::<template>"
+    assert finding.prompt == "prompts/system.j2"
     assert not finding.related
     assert report.files == ("prompts/system.j2",)
 
@@ -120,9 +120,7 @@ def test_fragments_are_judged_where_they_are_used(tmp_path: Path) -> None:
         "prompts/head.j2": "{{ time }}",
     }
     report = project(tmp_path, files)
-    assert [(f.location.path, f.prompt) for f in report.findings] == [
-        ("prompts/head.j2", "prompts/system.j2::<template>")
-    ]
+    assert [(f.location.path, f.prompt) for f in report.findings] == [("prompts/head.j2", "prompts/system.j2")]
 
 
 def test_a_template_that_code_renders_has_the_values_that_it_is_given(tmp_path: Path) -> None:

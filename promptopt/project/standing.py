@@ -133,7 +133,7 @@ def _prompt(ev: Evaluator, describer: Describer, path: str, value: Value, place:
     call = Call(sdk.name, "template", None, location(place), "<template>", sent=False)
     builder = MessageBuilder(ev, describer, sdk)
     blocks = builder.blocks(value, Place(path, 0, 0))
-    return Prompt(f"{path}::<template>", call, start, None, (Message(_role(path, blocks), blocks, start),))
+    return Prompt(path, call, start, None, (Message(_role(path, blocks), blocks, start),))
 
 
 def _role(path: str, blocks: tuple[Block, ...]) -> str:
