@@ -26,7 +26,7 @@ def printed(*arguments: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "command", ["check examples", "show examples/support_assistant/chat.py", "budget examples --all"]
+    "command", ["check examples", "show examples/support_assistant/chat.py", "budget examples/support_assistant --all"]
 )
 def test_shown_output_is_real(command: str) -> None:
     """Each passage of the block after `$ promptopt ...` stands in the real output; `...` leaves something out."""

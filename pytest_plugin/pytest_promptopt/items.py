@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any, Final
@@ -227,15 +227,15 @@ class PromptFile(pytest.File):
                 yield BudgetItem.from_parent(self, name=name, workspace=workspace, subject=one.name)
 
 
-@dataclass(frozen=True, slots=True)
 class PromptFiles:
     """The hook that collects files by the patterns of `promptopt_files`; registered where there are some."""
 
-    patterns: Sequence[str]
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = patterns
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> PromptFile | None:
         """A file that one of the patterns matches, from the right as `PurePath.match` does."""
-        if any(PurePath(file_path).match(pattern) for pattern in self.patterns):
+        if any(PurePath(file_path).match(pattern) for pattern in self._patterns):
             collected: PromptFile = PromptFile.from_parent(parent, path=file_path)
             return collected
         return None

@@ -41,18 +41,25 @@ def _streams(synchronous: type, asynchronous: type) -> Callable[[Any, Times], An
             for chunk in self._stream:
                 self._times.chunks.append(time.perf_counter())
                 yield chunk
-            self._times.done = time.perf_counter()
+            self._end()
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             async for chunk in self._stream:
                 self._times.chunks.append(time.perf_counter())
                 yield chunk
-            self._times.done = time.perf_counter()
+            self._end()
 
         def close(self) -> None:
+            self._end()
             self._stream.close()
 
         async def aclose(self) -> None:
+            self._end()
             await self._stream.aclose()
+
+        def _end(self) -> None:
+            """Streams of events end with one that says so, and are closed without being read any further."""
+            if self._times.done is None:
+                self._times.done = time.perf_counter()
 
     return Timed
