@@ -21,7 +21,7 @@ from promptopt.project import LinkOptions, link
 from promptopt.project.collect import collect, garbage_collection_paused
 from promptopt.project.prompt_files import is_prompt_folder, is_template
 from promptopt.project.text_files import TextFiles
-from promptopt.prompt import BracedText, Call, ChatTemplate, Parameter, Prompt, PromptTemplate
+from promptopt.prompt import BracedText, Call, ChatTemplate, Parameter, Prompt, PromptTemplate, Retrieval
 from promptopt.readers.facts import Module, Scope
 from promptopt.readers.jinja.environment import TemplateSyntax
 from promptopt.readers.python import PythonSyntaxError, read_module
@@ -93,6 +93,7 @@ class Project:
     calls: tuple[Call, ...] = ()
     bounds_hit: int = 0
     templates: tuple[PromptTemplate | ChatTemplate | BracedText, ...] = ()
+    retrievals: tuple[Retrieval, ...] = ()
     other_templates: int = 0
     strangers: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
@@ -164,7 +165,14 @@ def run_rules(project: Project, rules: RuleSet) -> Report:
     calls = {prompt.name: prompt.call.location for prompt in project.prompts}
     found: list[Finding] = []
     budgeted = rules.budgets.measure(project.prompts) if rules.budgets else ()
-    for subject in (*project.faults, *project.prompts, *project.calls, *project.templates, *budgeted):
+    for subject in (
+        *project.faults,
+        *project.prompts,
+        *project.calls,
+        *project.templates,
+        *project.retrievals,
+        *budgeted,
+    ):
         found += _run(rules, subject, project.sources)
     comments = _Suppressions(project.sources, reported)
     asked = []
@@ -225,7 +233,7 @@ def _run(rules: RuleSet, subject: object, sources: Mapping[str, SourceFile]) -> 
 def _as_told(finding: Finding, subject: object) -> Finding:
     """The finding, as information where test code sends the request or supplies what it is about: nobody waits
     for a test's prompt."""
-    if not isinstance(subject, (Prompt, Call)) or finding.severity is Severity.INFO:
+    if not isinstance(subject, (Prompt, Call, Retrieval)) or finding.severity is Severity.INFO:
         return finding
     places = [finding.location, *(related.location for related in finding.related)]
     tested = any(is_test_code(place.path) for place in places)
@@ -422,6 +430,7 @@ def _linked(project: Project, modules: Mapping[str, Module], config: Config, opt
         faults=(*project.faults, *faults),
         other_templates=found.other_templates,
         strangers=found.strangers,
+        retrievals=found.retrievals,
     )
     if not config.model and not config.encoding:
         return linked

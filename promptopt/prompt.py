@@ -330,6 +330,22 @@ class PromptTemplate:
 
 
 @dataclass(frozen=True, slots=True)
+class Retrieval:
+    """A search whose passages reach a prompt.
+
+    `k` is the number of passages, which stands at `location` or is decided there; `expression` is the search's source
+    text. `feeds` is where the passages are put into a prompt. `bounds` are the names of what narrows them on the way:
+    what reranks, compresses, filters or counts them, by its arguments or as far as names in the files on the way tell.
+    """
+
+    k: int
+    location: Location
+    expression: str
+    feeds: Location
+    bounds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """What one request sends, in cache order: tools, then `messages`.
 

@@ -50,6 +50,8 @@ MAX_NESTING: Final = 12
 """Calls within calls that are entered."""
 
 _OBJECTS = (Instance, ClassValue, ModuleValue, Namespace, External)
+_OWN = (Instance, ClassValue, ModuleValue, Namespace)
+"""What the project itself defines: what its methods do is followed."""
 _TRANSPARENT = frozenset({"asyncio.to_thread", "anyio.to_thread.run_sync", "starlette.concurrency.run_in_threadpool"})
 
 
@@ -64,6 +66,10 @@ def call(ev: Evaluator, e: Expression, frame: Frame, position: int) -> Value:
     if function[0] != "attr":
         return call_value(ev, ev.evaluate(function, frame, position), arguments, place, frame)
     base = ev.evaluate(function[3], frame, position)
+    if not isinstance(base, _OWN):
+        search = ev.world.sdks.search(function[4], arguments.keywords)
+        if search is not None and search.gives != "engine":
+            return ev.volatile("retrieved-passages", place, frame, by_name=True)
     if isinstance(base, _OBJECTS):
         return call_value(ev, ev.evaluate(function, frame, position), arguments, place, frame)
     return call_method(ev, base, function[4], arguments, place, frame)

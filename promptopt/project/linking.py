@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, closures, hooks, standing, template_uses
+from promptopt.project import classes, closures, hooks, retrieval, standing, template_uses
 from promptopt.project.callers import Callers, CallSite
 from promptopt.project.choices import choices
 from promptopt.project.collect import garbage_collection_paused
@@ -52,6 +52,7 @@ from promptopt.prompt import (
     Parameter,
     Prompt,
     PromptTemplate,
+    Retrieval,
 )
 from promptopt.readers.jinja.environment import DEFAULT_SYNTAX, TemplateSyntax
 
@@ -90,6 +91,7 @@ class Linked:
     faults: Mapping[str, tuple[str, int | None]] = field(default_factory=dict)
     other_templates: int = 0
     strangers: frozenset[str] = frozenset()
+    retrievals: tuple[Retrieval, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +207,7 @@ class _Linker:
             alone.faults,
             alone.others,
             alone.strangers,
+            retrieval.find(self.ev, self.describer, prompts),
         )
 
     def _has_room(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -25,6 +25,8 @@ from promptopt.sdks.schema import (
     EngineShape,
     HookShape,
     MessageShape,
+    RetrieverShape,
+    RetrieverUseShape,
     Sdk,
     TemplateShape,
 )
@@ -63,6 +65,8 @@ class SdkCatalogue:
     _engines: SymbolIndex[tuple[Sdk, EngineShape]]
     _hooks: SymbolIndex[tuple[Sdk, HookShape]]
     _constants: SymbolIndex[tuple[Sdk, str]]
+    _retriever_uses: SymbolIndex[tuple[Sdk, RetrieverUseShape]]
+    _retrievers: dict[str, tuple[RetrieverShape, ...]]
     _methods: dict[tuple[str, str], tuple[Sdk, CallShape]]
     _unmistakable: SymbolIndex[tuple[Sdk, CallShape]]
     _owners: dict[ClientShape, Sdk]
@@ -102,6 +106,25 @@ class SdkCatalogue:
     def hook(self, dotted: str) -> tuple[Sdk, HookShape] | None:
         """The hook that decorating a function with `dotted` registers."""
         return self._hooks.find(dotted)
+
+    def retriever_use(self, dotted: str) -> RetrieverUseShape | None:
+        """How calling `dotted` puts what a retriever finds into a prompt."""
+        found = self._retriever_uses.find(dotted)
+        return found[1] if found else None
+
+    def search(self, method: str, given: Collection[str]) -> RetrieverShape | None:
+        """The search of an index that a method of that name is when it is called with these keywords."""
+        return next((one for one in self._retrievers.get(method, ()) if set(one.needs) <= set(given)), None)
+
+    @property
+    def searching_methods(self) -> Iterable[str]:
+        """Names of methods that search an index or make what does."""
+        return self._retrievers
+
+    @property
+    def retriever_uses(self) -> Iterable[str]:
+        """Last names of what puts what a retriever finds into a prompt."""
+        return self._retriever_uses.entries
 
     def is_constant(self, dotted: str) -> bool:
         """Whether `dotted` is text that the SDK itself ships."""
@@ -182,6 +205,10 @@ def build_catalogue(sdks: Iterable[Sdk]) -> SdkCatalogue:
         _engines=_index("engines", ((s, sdk, e) for sdk in sdks for e in sdk.engines for s in e.symbols)),
         _hooks=_index("hooks", ((s, sdk, h) for sdk in sdks for h in sdk.hooks for s in h.symbols)),
         _constants=_index("constants", ((s, sdk, s) for sdk in sdks for s in sdk.constants)),
+        _retriever_uses=_index(
+            "retriever_uses", ((s, sdk, u) for sdk in sdks for u in sdk.retriever_uses for s in u.symbols)
+        ),
+        _retrievers=_retrievers(sdks),
         _methods=_methods(sdks),
         _unmistakable=_index(
             "unmistakable", ((f"*:{path}", sdk, c) for sdk in sdks for c in sdk.calls for path in c.unmistakable)
@@ -201,6 +228,15 @@ def _index(kind: str, claims: _Claims[Shape]) -> SymbolIndex[tuple[Sdk, Shape]]:
                 raise SdkDataError(f"{sdk.name}: {kind}: {name} is claimed already by {owner.name}")
         rivals.append((symbol, sdk))
     return index_parsed(rows)
+
+
+def _retrievers(sdks: tuple[Sdk, ...]) -> dict[str, tuple[RetrieverShape, ...]]:
+    found: dict[str, tuple[RetrieverShape, ...]] = {}
+    for sdk in sdks:
+        for shape in sdk.retrievers:
+            for method in shape.methods:
+                found[method] = (*found.get(method, ()), shape)
+    return found
 
 
 def _methods(sdks: tuple[Sdk, ...]) -> dict[tuple[str, str], tuple[Sdk, CallShape]]:
@@ -238,6 +274,8 @@ def _faults(sdk: Sdk) -> Iterator[str]:
             yield f"calls[{n}].parameters.{name}: unknown; known are {', '.join(sorted(PARAMETERS))}"
         for field in ("methods", "unmistakable", "hooks"):
             yield from _malformed(f"calls[{n}].{field}", getattr(call, field), _PATH.fullmatch)
+    for n, search in enumerate(sdk.retrievers):
+        yield from _malformed(f"retrievers[{n}].methods", search.methods, str.isidentifier)
     for key, symbols in _symbols(sdk):
         yield from _malformed(key, symbols, _is_symbol)
 
@@ -250,7 +288,7 @@ def _symbols(sdk: Sdk) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"calls[{n}].functions", call.functions
         yield f"calls[{n}].constructors", call.constructors
     yield "constants", sdk.constants
-    for key in ("messages", "blocks", "templates", "engines", "hooks"):
+    for key in ("messages", "blocks", "templates", "engines", "hooks", "retriever_uses"):
         for n, shape in enumerate(getattr(sdk, key)):
             yield f"{key}[{n}].symbols", shape.symbols
 

@@ -198,6 +198,33 @@ class HookShape:
 
 
 @dataclass(frozen=True, slots=True)
+class RetrieverShape:
+    """Methods that search an index, told by their names whatever they are called on.
+
+    `gives` says what a call makes: the `passages` that it finds, a `retriever` that searches when it is asked, or an
+    `engine` that puts what it finds into a prompt of its own. `k` names the arguments that say how many passages,
+    `needs` those that a call must have to be taken for a search where the method's name alone says too little,
+    `bounds` those that narrow what is found before it reaches a prompt.
+    """
+
+    methods: tuple[str, ...]
+    gives: Literal["passages", "retriever", "engine"]
+    k: tuple[Argument, ...]
+    needs: tuple[str, ...] = ()
+    bounds: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieverUseShape:
+    """Functions and constructors that put what a retriever finds into a prompt; `retriever` names the argument that
+    holds it, `bounds` those that narrow what was found."""
+
+    symbols: tuple[str, ...]
+    retriever: tuple[Argument, ...]
+    bounds: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sdk:
     """One file of facts with its provenance: package version read, source and date (ISO).
 
@@ -226,4 +253,6 @@ class Sdk:
     hooks: tuple[HookShape, ...] = ()
     constants: tuple[str, ...] = ()
     engines: tuple[EngineShape, ...] = ()
+    retrievers: tuple[RetrieverShape, ...] = ()
+    retriever_uses: tuple[RetrieverUseShape, ...] = ()
     sends: bool = True

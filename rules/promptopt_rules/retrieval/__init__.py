@@ -1,0 +1,1 @@
+"""Retrieval: how much of what was found is sent."""
