@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 from promptopt.tokens import TokenCounter, token_counter
 from promptopt.wire import SentPrompt, read_prompt
@@ -32,11 +33,12 @@ def assert_token_budget(prompt: object, max_tokens: int, model: str | None = Non
     """
     __tracebackhide__ = True
     check_limit("max_tokens", max_tokens)
-    check_budget(sent(prompt), max_tokens, token_counter(model, encoding))
+    check_budget(sent(prompt), max_tokens, token_counter(model, encoding), prompt)
 
 
-def check_budget(prompt: SentPrompt, max_tokens: int, counter: TokenCounter) -> None:
-    """Fail with what the prompt is made of where it is over budget."""
+def check_budget(prompt: SentPrompt, max_tokens: int, counter: TokenCounter, given: object = None) -> None:
+    """Fail with what the prompt is made of where it is over budget; where it was rendered (`given`) also with what it
+    has gained since it was accepted."""
     __tracebackhide__ = True
     sizes = prompt.sizes(counter)
     total = sum(tokens for _, tokens in sizes)
@@ -45,7 +47,24 @@ def check_budget(prompt: SentPrompt, max_tokens: int, counter: TokenCounter) -> 
     if failed:
         over = f"{total - max_tokens:,} over its budget of {max_tokens:,}"
         summary = f"{prompt.name or THE_PROMPT} has {about(prompt, counter)}{total:,} tokens, {over}"
-        raise PromptBudgetError("\n".join([summary, *table(sizes)]))
+        raise PromptBudgetError("\n".join([summary, *_gained(given, sizes, counter)]))
+
+
+def _gained(given: object, sizes: Sequence[tuple[str, int]], counter: TokenCounter) -> Iterator[str]:
+    accepted = getattr(given, "accepted", None)
+    before: Any = accepted() if callable(accepted) else None
+    if before is None:
+        yield from table(sizes)
+        return
+    from pytest_promptopt.snapshots import largest_new_part  # noqa: PLC0415 (loads the readers and the linker)
+
+    old = dict(before.prompt.sizes(counter))
+    for line, (name, tokens) in zip(table(sizes), sorted(sizes, key=lambda size: -size[1]), strict=True):
+        change = tokens - old.get(name, 0)
+        yield f"{line}  ({change:+,} since promptopt.lock)" if change else line
+    file = getattr(given, "file", None)
+    sources = [(before.prompt.name, file.read_text("utf-8-sig"))] if isinstance(file, Path) else []
+    yield from largest_new_part(str(before), str(given), counter.text, sources)
 
 
 def sent(prompt: object) -> SentPrompt:

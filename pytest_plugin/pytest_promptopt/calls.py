@@ -228,7 +228,9 @@ class LlmCalls(Sequence[LlmCall]):
         self._need()
         if len(self) == 1:
             raise LlmCallError(f"one LLM request was recorded{self._words}: a prefix is shared by two at least")
-        requests = [Built(call.prompt, f"request {number}") for number, call in enumerate(self)]
+        requests = [
+            Built(call.prompt.called("recorded requests"), f"request {number}") for number, call in enumerate(self)
+        ]
         check_common_prefix(requests, counter_for(self[0], model, encoding), min_tokens, min_ratio)
 
     def _all_hold(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
@@ -18,6 +18,9 @@ from pytest_promptopt.calls import LlmCalls, counter_for
 from pytest_promptopt.errors import PromptBudgetError
 from pytest_promptopt.observing import Recorder
 
+if TYPE_CHECKING:
+    from pytest_promptopt.rendering import RenderedPrompt
+
 NAME: Final = "token_budget"
 _ARGUMENTS: Final = ("max_tokens", "model", "encoding")
 
@@ -26,7 +29,7 @@ _ARGUMENTS: Final = ("max_tokens", "model", "encoding")
 class Seen:
     """What a test rendered, and the recorder of what it sends; `watch` has the recorder's end."""
 
-    rendered: list[SentPrompt] = field(default_factory=list)
+    rendered: list[RenderedPrompt] = field(default_factory=list)
     calls: LlmCalls | None = None
     watch: ExitStack = field(default_factory=ExitStack)
 
@@ -118,15 +121,15 @@ def _judge(item: pytest.Item, bound: _Bound) -> None:
     for number, call in enumerate(calls):
         counter = counter_for(call, bound.model, bound.encoding)
         faults += _fault(call.prompt.called(f"request {number} ({call.endpoint})"), bound, counter)
-    for prompt in seen.rendered:
-        faults += _fault(prompt, bound, bound.counter())
+    for rendered in seen.rendered:
+        faults += _fault(rendered.prompt, bound, bound.counter(), rendered)
     if faults:
         pytest.fail("\n".join(faults), pytrace=False)
 
 
-def _fault(prompt: SentPrompt, bound: _Bound, counter: TokenCounter) -> list[str]:
+def _fault(prompt: SentPrompt, bound: _Bound, counter: TokenCounter, given: object = None) -> list[str]:
     try:
-        check_budget(prompt, bound.max_tokens, counter)
+        check_budget(prompt, bound.max_tokens, counter, given)
     except PromptBudgetError as error:
         return [str(error)]
     return []

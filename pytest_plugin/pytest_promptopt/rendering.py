@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from string import Formatter
 from typing import Any, Final, Self
@@ -11,10 +12,11 @@ from typing import Any, Final, Self
 import jinja2
 from jinja2.sandbox import SandboxedEnvironment
 
-from promptopt.budgets import Budgets
+from promptopt.budgets import LOCK, Budgets
 from promptopt.config import Config, load_config
 from promptopt.samples import Samples, read_samples
 from promptopt.wire import SentMessage, SentPrompt
+from pytest_promptopt.snapshots import NoSnapshotError, accepted_files
 
 _JINJA: Final = (".j2", ".jinja", ".jinja2", ".prompt", ".prompty")
 _PROMPTY: Final = ".prompty"
@@ -27,16 +29,32 @@ class RenderedPrompt(str):
 
     Attributes:
         prompt: what it sends: a message for each role where the text has lines such as `system:`, else one text.
+        file: the file, where there is one.
     """
 
-    __slots__ = ("prompt",)
+    __slots__ = ("_again", "file", "prompt")
     prompt: SentPrompt
+    file: Path | None
+    _again: Callable[[], RenderedPrompt | None]
 
-    def __new__(cls, text: str, name: str) -> Self:
-        """The text, under the name that failures give it."""
+    def __new__(
+        cls,
+        text: str,
+        name: str,
+        file: Path | None = None,
+        again: Callable[[], RenderedPrompt | None] = lambda: None,
+    ) -> Self:
+        """The text, under the name that failures give it; `again` renders it as it was accepted."""
         rendered = super().__new__(cls, text)
         rendered.prompt = _prompt(text, name)
+        rendered.file = file
+        rendered._again = again
         return rendered
+
+    def accepted(self) -> RenderedPrompt | None:
+        """The same with the files as they were when `promptopt.lock` was last committed; None where that is not known,
+        or where they were another prompt that needed other values."""
+        return self._again()
 
 
 class Renderer:
@@ -47,7 +65,7 @@ class Renderer:
     `templates` says, and must be given every variable.
     """
 
-    def __init__(self, root: Path, folder: Path, rendered: Callable[[SentPrompt], object]) -> None:
+    def __init__(self, root: Path, folder: Path, rendered: Callable[[RenderedPrompt], object]) -> None:
         self._root = root
         self._folder = folder
         self._rendered = rendered
@@ -79,18 +97,37 @@ class Renderer:
         path = self._found(Path(file))
         name = self._name(path)
         values = {**self._samples(samples, name), **variables}
-        text = path.read_text("utf-8-sig")
-        if path.suffix in _JINJA:
-            if path.suffix == _PROMPTY:
-                text = _FRONT_MATTER.sub("", text)
-            elif _FRONT_MATTER.match(text):
-                raise ValueError(f"{name} has front matter, which is no Jinja: only templates of Jinja are rendered")
-            rendered = _jinja(text, name, values, environment or self._environment(path))
-        else:
-            rendered = _formatted(text, name, values) if variables else text
-        prompt = RenderedPrompt(rendered, name)
-        self._rendered(prompt.prompt)
+        text = self._text(path, name, values, environment, filled=bool(variables))
+        again = partial(self._as_accepted, path, name, values, environment, filled=bool(variables))
+        prompt = RenderedPrompt(text, name, path, again)
+        self._rendered(prompt)
         return prompt
+
+    def _text(
+        self, path: Path, name: str, values: Samples, environment: jinja2.Environment | None, *, filled: bool
+    ) -> str:
+        text = path.read_text("utf-8-sig")
+        if path.suffix not in _JINJA:
+            return _formatted(text, name, values) if filled else text
+        if path.suffix == _PROMPTY:
+            text = _FRONT_MATTER.sub("", text)
+        elif _FRONT_MATTER.match(text):
+            raise ValueError(f"{name} has front matter, which is no Jinja: only templates of Jinja are rendered")
+        return _jinja(text, name, values, environment or self._environment(path))
+
+    def _as_accepted(
+        self, path: Path, name: str, values: Samples, environment: jinja2.Environment | None, *, filled: bool
+    ) -> RenderedPrompt | None:
+        root = self._configured().root
+        if not (root / LOCK).is_file() or not path.is_relative_to(root):
+            return None
+        try:
+            with accepted_files(root) as folder:
+                then = Renderer(folder / self._root.relative_to(root), folder, self._rendered)
+                file = folder / path.relative_to(root)
+                return RenderedPrompt(then._text(file, name, values, environment, filled=filled), name, file)
+        except (NoSnapshotError, ValueError, OSError):
+            return None
 
     def _found(self, file: Path) -> Path:
         places = [file] if file.is_absolute() else [self._root / file, self._folder / file]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import subprocess
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
@@ -27,6 +27,8 @@ from promptopt.tokens import measure
 _GIT: Final = ("git", "-c", "core.fsmonitor=false")
 _MOST_LINES: Final = 40
 """Lines of a diff that are shown."""
+_TITLE: Final = 40
+"""Characters of its first line by which a new part is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +54,27 @@ def accepted(root: Path) -> Snapshot:
     Raises:
         NoSnapshotError: no git, no commit of the lock file, changes in it since, or a project that cannot be read.
     """
-    if _git(root, "status", "--porcelain", "--", LOCK).strip():
-        raise NoSnapshotError(f"{LOCK} has changes that are not committed")
-    commit = _git(root, "log", "-1", "--format=%H", "--", LOCK).decode("ascii").strip()
-    if not commit:
-        raise NoSnapshotError(f"{LOCK} is in no commit")
-    with _exported(root, commit) as folder:
+    with accepted_files(root) as folder:
         try:
             config = load_config([folder])
             project = read_project([folder], config, {})
             return snapshot_of(project, Budgets(config).measure(project.prompts))
         except PromptoptError as error:
-            raise NoSnapshotError(f"the project of commit {commit[:9]} cannot be read: {error}") from error
+            raise NoSnapshotError(f"the project could not be read as it was then: {error}") from error
 
 
 @contextmanager
-def _exported(root: Path, commit: str) -> Iterator[Path]:
+def accepted_files(root: Path) -> Iterator[Path]:
+    """A folder with the project's files as they were when its lock file was last committed.
+
+    Raises:
+        NoSnapshotError: no git, no commit of the lock file, or changes in it since.
+    """
+    if _git(root, "status", "--porcelain", "--", LOCK).strip():
+        raise NoSnapshotError(f"{LOCK} has changes that are not committed")
+    commit = _git(root, "log", "-1", "--format=%H", "--", LOCK).decode("ascii").strip()
+    if not commit:
+        raise NoSnapshotError(f"{LOCK} is in no commit")
     with TemporaryDirectory(prefix="promptopt-") as folder:
         with tarfile.open(fileobj=io.BytesIO(_git(root, "archive", "--format=tar", commit))) as archive:
             files = [member for member in archive if member.isreg()]  # links may lead anywhere
@@ -96,16 +103,45 @@ def growth_lines(name: str, before: Snapshot, now: Snapshot, project: Project) -
     yield from _table(
         {label: [measure(parts.get(label, ()), call).tokens for parts in (old, new)] for label in old | new}
     )
-    old_lines, new_lines = (
-        "\n".join(text for texts in parts.values() for text in texts).splitlines() for parts in (old, new)
-    )
-    added = _added(old_lines, new_lines)
-    if added:
-        largest = max(added, key=lambda lines: measure(["\n".join(lines)], call).tokens)
-        tokens = measure(["\n".join(largest)], call).tokens
-        title = next((line.strip() for line in largest if line.strip()), "")[:40]
-        yield f'  largest new part: "{title}" (+{tokens:,} tokens){_place(largest, name, now, project)}'
-    yield from _diff(old_lines, new_lines)
+    before_text, after_text = ("\n".join(text for texts in parts.values() for text in texts) for parts in (old, new))
+    sources = ((path, project.sources[path].text) for path in _files(name, now) if path in project.sources)
+    yield from largest_new_part(before_text, after_text, lambda text: measure([text], call).tokens, sources)
+    yield from _diff(before_text.splitlines(), after_text.splitlines())
+
+
+def largest_new_part(
+    old: str, new: str, count: Callable[[str], int], sources: Iterable[tuple[str, str]]
+) -> Iterator[str]:
+    """The longest stretch of lines that is new, and where it stands in files (their names and texts), if anywhere."""
+    after = new.splitlines()
+    changes = SequenceMatcher(None, old.splitlines(), after, autojunk=False).get_opcodes()
+    added = ["\n".join(after[start:end]) for kind, *_, start, end in changes if kind in ("insert", "replace")]
+    if not added:
+        return
+    largest = max(added, key=count)
+    title = next((line.strip() for line in largest.splitlines() if line.strip()), "")[:_TITLE]
+    yield f'  largest new part: "{title}" (+{count(largest):,} tokens){_place(largest.strip(), sources)}'
+
+
+def _place(text: str, sources: Iterable[tuple[str, str]]) -> str:
+    """Where a stretch of lines begins and ends; what stands between may be filled in."""
+    lines = [line.strip() for line in text.splitlines()]
+    for path, source in sources:
+        rows = source.splitlines()
+        first = next((row for row, text in enumerate(rows) if lines[0] in text), len(rows))
+        last = next((row for row in range(first, len(rows)) if lines[-1] in rows[row]), None)
+        if last is not None:
+            return f", {path}:{first + 1}-{last + 1}" if last > first else f", {path}:{first + 1}"
+    return ""
+
+
+def _files(name: str, now: Snapshot) -> list[str]:
+    """The files that supply a prompt's text."""
+    prompt = now.prompts.get(name)
+    if prompt is None:
+        return [name]
+    texts = (part for part in prompt.flatten() if isinstance(part, Text))
+    return list(dict.fromkeys(segment.location.path for text in texts for segment in text.map))
 
 
 def _parts(name: str, snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
@@ -135,35 +171,6 @@ def _table(sizes: Mapping[str, Sequence[int]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for label, old, new, change in rows:
         yield f"  {label:{widths[0]}}  {old:>{widths[1]}} -> {new:>{widths[2]}}  {change:>{widths[3]}}"
-
-
-def _added(old: list[str], new: list[str]) -> list[list[str]]:
-    """Stretches of lines that are new."""
-    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [new[start:end] for kind, _, _, start, end in changes if kind in ("insert", "replace")]
-
-
-def _place(lines: Sequence[str], name: str, now: Snapshot, project: Project) -> str:
-    """Where new lines stand, where they stand in a file as they are sent."""
-    prompt = now.prompts.get(name)
-    paths = (
-        [name]
-        if prompt is None
-        else [
-            place.path
-            for part in prompt.flatten()
-            if isinstance(part, Text)
-            for place in (segment.location for segment in part.map)
-        ]
-    )
-    block = "\n".join(lines).strip()
-    for path in dict.fromkeys(paths):
-        source = project.sources.get(path)
-        start = source.text.find(block) if source else -1
-        if source and start >= 0:
-            first, last = source.position(start).row, source.position(start + len(block)).row
-            return f", {path}:{first}-{last}" if last > first else f", {path}:{first}"
-    return ""
 
 
 def _diff(old: list[str], new: list[str]) -> Iterator[str]:

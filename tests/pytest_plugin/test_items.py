@@ -273,3 +273,49 @@ def test_an_empty_report(project: pytest.Pytester, run: Run) -> None:
     result = run("--promptopt-report", "report.json")
     result.stdout.fnmatch_lines(["no prompt was checked"])
     assert json.loads((project.path / "report.json").read_text()) == []
+
+
+RENDERED = """\
+import pytest
+from pytest_promptopt import assert_token_budget
+
+
+def test_rendered(render_prompt):
+    assert_token_budget(render_prompt("prompts/answer.j2", question="Where?"), 20, model="gpt-4o")
+
+
+@pytest.mark.token_budget(20, model="gpt-4o")
+def test_marked(render_prompt):
+    render_prompt("prompts/answer.j2", question="Where?")
+"""
+ANSWER = "system:\nAnswer from the handbook only.\n\nuser:\n{{ question }}\n"
+POLICY = "\nRefund policy\nRefunds are paid within two weeks, {{ question }}\nand never in cash.\n\nuser:"
+
+
+def test_what_a_rendered_prompt_has_gained(project: pytest.Pytester, run: Run) -> None:
+    """Rendered again with the files as they were accepted, by the assertion and by the marker."""
+    project.mkdir("prompts")
+    answer = project.path / "prompts" / "answer.j2"
+    answer.write_text(ANSWER)
+    project.makepyfile(test_rendered=RENDERED)
+    git(project.path, "init", "-q")
+    run("--promptopt-update").assert_outcomes(passed=6)
+    answer.write_text(ANSWER.replace("\nuser:", POLICY))
+    run().stdout.no_fnmatch_line("*since promptopt.lock*")
+    answer.write_text(ANSWER)
+    git(project.path, "add", "-A")
+    git(project.path, "commit", "-q", "-m", "Accept")
+    run().assert_outcomes(passed=3)
+    answer.write_text(ANSWER.replace("\nuser:", POLICY))
+    result = run()
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "E*PromptBudgetError: prompts/answer.j2 has 37 tokens, 17 over its budget of 20",
+            "E*0: system  *  (+* since promptopt.lock)",
+            "E*1: user    *",
+            'E*largest new part: "Refund policy" (+18 tokens), prompts/answer.j2:4-6',
+            "prompts/answer.j2 has 37 tokens, 17 over its budget of 20",
+            "*0: system  *  (+* since promptopt.lock)",
+        ]
+    )

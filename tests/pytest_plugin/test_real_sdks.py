@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
@@ -15,6 +15,10 @@ from pytest_promptopt import LlmCallError, PromptPrefixError
 from pytest_promptopt.calls import LlmCall, LlmCalls
 from pytest_promptopt.observing import Recorder
 
+if TYPE_CHECKING:
+    from tests.pytest_plugin.conftest import Run
+
+pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.filterwarnings("default")  # the SDKs' own
 
 SYSTEM = "Answer from the handbook only. " * 10
@@ -346,19 +350,52 @@ def test_langchain_openai(llm_calls: LlmCalls) -> None:
     assert llm_calls[1].stream
 
 
-@pytest.mark.skipif("litellm" not in sys.modules, reason="litellm takes seconds to load: -p litellm")
-def test_litellm(llm_calls: LlmCalls, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers given in advance, and a replaced function; through httpx see the tests of the plugin's runs."""
-    litellm = sys.modules["litellm"]
+LITELLM = """\
+import asyncio
+
+import httpx
+import litellm
+
+CHAT = {"model": "anthropic/claude-opus-5", "messages": [{"role": "user", "content": "Where?"}]}
+
+
+def texts(llm_calls):
+    return [[piece.text for piece in call.prompt.pieces()] for call in llm_calls]
+
+
+def test_answers_given_in_advance(llm_calls):
     assert litellm.completion(**CHAT, max_tokens=9, mock_response="Here.").choices
     asyncio.run(litellm.acompletion(**CHAT, mock_response="Here."))
     list(litellm.completion(**CHAT, mock_response="Here.", stream=True))
-    assert [texts(call) for call in llm_calls] == [[SYSTEM, "Where?"]] * 3
+    assert texts(llm_calls) == [["Where?"]] * 3
     assert [call.stream for call in llm_calls] == [False, False, True]
-    monkeypatch.setattr(litellm, "completion", lambda **_: "Here.")
-    assert litellm.completion(**CHAT, max_tokens=9, api_key=KEY) == "Here."
-    assert (len(llm_calls), llm_calls[3].cap) == (4, 9)
-    assert KEY not in repr(llm_calls[3].request)
+
+
+def test_replaced(llm_calls, monkeypatch):
+    monkeypatch.setattr(litellm, "completion", lambda **named: "Here.")
+    assert litellm.completion(**CHAT, max_tokens=9, api_key="sk-abcdefghijklmnopqrstuvwxyz") == "Here."
+    assert (texts(llm_calls), llm_calls[0].cap) == ([["Where?"]], 9)
+    assert "sk-abc" not in repr(llm_calls[0].request)
+
+
+def test_sent(llm_calls, monkeypatch):
+    answer = {"id": "m", "type": "message", "role": "assistant", "model": "claude-opus-5", "stop_reason": "end_turn",
+              "content": [{"type": "text", "text": "Here."}], "usage": {"input_tokens": 1, "output_tokens": 1}}
+    respond = lambda self, request: httpx.Response(200, json=answer)
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", respond)
+    assert litellm.completion(**CHAT, max_tokens=9, api_key="none").choices[0].message.content == "Here."
+    assert [(call.endpoint, call.model, call.cap) for call in llm_calls] == [("messages", "claude-opus-5", 9)]
+    assert texts(llm_calls) == [["Where?"]]
+"""
+
+
+def test_litellm(pytester: pytest.Pytester, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers given in advance, a replaced function, and what it sends; loaded in a process of its own."""
+    if not find_spec("litellm"):
+        pytest.skip("litellm is not installed")
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    pytester.makepyfile(LITELLM)
+    run().assert_outcomes(passed=3)
 
 
 def test_stand_ins_of_the_projects_own(llm_calls: LlmCalls) -> None:
