@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
+from urllib.parse import unquote
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ def find_endpoint(path: str) -> Endpoint | None:
     for name, pattern in _endpoints():
         if found := pattern.search(path):
             groups = found.groupdict()
-            return Endpoint(name, groups.get("model"), bool(groups.get("stream")))
+            model = groups.get("model")
+            return Endpoint(name, unquote(model) if model else None, bool(groups.get("stream")))
     return None
 
 

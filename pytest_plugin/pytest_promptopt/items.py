@@ -256,6 +256,16 @@ def project_items(session: pytest.Session, collected: Iterable[pytest.Item]) -> 
     return [item for item in items if isinstance(item, PromptItem) and item.file not in done]
 
 
+def check_configuration(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` for what is wrong with it: in a worker of pytest-xdist that would be a crash."""
+    try:
+        settings = load_config([config.rootpath])
+        prepare(settings, load_rules())
+        Budgets(settings)
+    except PromptoptError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
 def update_lock(config: pytest.Config) -> None:
     """Write the sizes of all prompts to the lock file."""
     Workspace.of(config).update_lock()

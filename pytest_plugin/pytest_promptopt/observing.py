@@ -222,6 +222,9 @@ class Recorder:
         except (TokenError, ValueError) as error:
             self._others[f"{place} ({error})"] = None
             return None
+        if not read.prompt.messages:  # another service's address that looks alike
+            self._others[f"{place} (it has no messages)"] = None
+            return None
         call = LlmCall(endpoint.name, read.model, read.prompt, read.cap, read.stream, request, place, times)
         with self._lock:
             self.calls.append(call)

@@ -77,17 +77,25 @@ def render_prompt(request: pytest.FixtureRequest) -> Renderer:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Rewrite the lock file, once, before any worker of pytest-xdist reads it."""
-    if session.config.getoption(UPDATE) and not hasattr(session.config, "workerinput"):
-        from pytest_promptopt.items import update_lock  # noqa: PLC0415 (loads the readers and the linker)
+    """Before any worker of pytest-xdist starts: refuse faulty configuration, and rewrite the lock file, once."""
+    config = session.config
+    if hasattr(config, "workerinput") or not _wanted(config):
+        return
+    from pytest_promptopt.items import check_configuration, update_lock  # noqa: PLC0415 (loads readers and linker)
 
-        update_lock(session.config)
+    check_configuration(config)
+    if config.getoption(UPDATE):
+        update_lock(config)
+
+
+def _wanted(config: pytest.Config) -> bool:
+    return bool(config.getoption("--promptopt") or config.getoption(UPDATE))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add an item for each prompt file and budget, before `-k` and `-m` choose."""
-    if config.getoption("--promptopt") or config.getoption(UPDATE):
+    if _wanted(config):
         from pytest_promptopt.items import project_items  # noqa: PLC0415
 
         items += project_items(session, items)

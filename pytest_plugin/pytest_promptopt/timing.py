@@ -17,7 +17,9 @@ def timed(response: Any, times: Times) -> Any:
     if inspect.iscoroutine(response):
         return _awaited(response, times)
     library: Any = sys.modules.get(type(response).__module__.partition(".")[0])
-    if getattr(response, "is_closed", True) or not hasattr(library, "SyncByteStream"):
+    if not hasattr(library, "SyncByteStream"):
+        return response
+    if response.is_closed:
         times.done = time.perf_counter()
     elif isinstance(response.stream, library.SyncByteStream | library.AsyncByteStream):
         response.stream = _streams(library.SyncByteStream, library.AsyncByteStream)(response.stream, times)

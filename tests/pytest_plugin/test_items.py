@@ -92,11 +92,22 @@ def test_workers_find_the_same_items(project: pytest.Pytester, run: Run) -> None
     assert list(read_lock(project.path / "promptopt.lock")) == ["app.py::answer"]
 
 
+def test_a_project_without_configuration(pytester: pytest.Pytester, run: Run) -> None:
+    """Its findings are tests; it has no budgets."""
+    pytester.makepyfile(app=VOLATILE, test_it="def test_it():\n    pass\n")
+    result = run("--promptopt")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["app.py:8:21 PO101 volatile-prefix  *"])
+    run("--promptopt-update").assert_outcomes(passed=2, failed=1)
+    assert list(read_lock(pytester.path / "promptopt.lock")) == ["app.py::answer"]
+
+
 @pytest.mark.parametrize("option", ["--promptopt", "--promptopt-update"])
 def test_faults_of_the_configuration_end_the_run(project: pytest.Pytester, run: Run, option: str) -> None:
     """With one line, as usage errors do; a corrupt lock file stays."""
     budget(project, '"app.py" = {token = 5}')
-    result = run(option)
+    pytest.importorskip("xdist", reason="needs pytest-xdist")
+    result = run(option, "-n", "2", plugins=("xdist",))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: *unknown key 'token': did you mean 'tokens'?*"])
     budget(project, '"app.py" = 500')

@@ -181,6 +181,35 @@ def test_openai_spies_count_once(llm_calls: LlmCalls) -> None:
     assert only(llm_calls).address == "http://llm/v1/chat/completions"
 
 
+def test_openai_ways_to_call(llm_calls: LlmCalls) -> None:
+    """Raw responses, copies with other options, mocks with the signature: each request once; retries are requests."""
+    httpx2 = pytest.importorskip("httpx2")
+    client = openai_client()
+    assert client.chat.completions.with_raw_response.create(**CHAT).parse().choices
+    assert client.with_options(timeout=3).chat.completions.create(**CHAT).choices
+    assert len(llm_calls) == 2
+    with mock.patch("openai.resources.chat.completions.Completions.create", autospec=True) as double:
+        client.chat.completions.create(**CHAT, max_tokens=4)
+        assert double.call_args.kwargs["max_tokens"] == 4
+    assert (len(llm_calls), llm_calls[-1].cap) == (3, 4)
+    failing = openai_client(lambda _: httpx2.Response(500)).with_options(max_retries=1)
+    with pytest.raises(pytest.importorskip("openai").InternalServerError):
+        failing.chat.completions.create(**CHAT)
+    assert len(llm_calls) == 5
+
+
+def test_openai_side_by_side(llm_calls: LlmCalls) -> None:
+    """Coroutines of one loop do not take each other's requests."""
+    client = openai_client(asynchronous=True)
+
+    async def ask() -> None:
+        each = ({**CHAT, "messages": [{"role": "user", "content": f"{n}"}]} for n in range(20))
+        await asyncio.gather(*(client.chat.completions.create(**one) for one in each))
+
+    asyncio.run(ask())
+    assert sorted(int(call.text) for call in llm_calls) == list(range(20))
+
+
 def test_openai_asynchronous_mocks(llm_calls: LlmCalls) -> None:
     """AsyncMock in the class."""
     completions = pytest.importorskip("openai.resources.chat.completions")
@@ -268,6 +297,17 @@ def test_aiohttp(llm_calls: LlmCalls) -> None:
         asyncio.run(ask())
     assert texts(only(llm_calls)) == [SYSTEM, "Where?"]
     assert only(llm_calls).address == "http://127.0.0.1:9/v1/chat/completions"
+
+
+def test_requests(llm_calls: LlmCalls) -> None:
+    """Those of a project's own client, whatever its adapter does with them."""
+    requests = pytest.importorskip("requests")
+    session = requests.Session()
+    session.mount("http://", mock.MagicMock(send=mock.MagicMock(side_effect=requests.ConnectionError)))
+    with pytest.raises(requests.ConnectionError):
+        session.post("http://llm/v1/chat/completions", json=CHAT, headers={"Authorization": KEY})
+    assert texts(only(llm_calls)) == [SYSTEM, "Where?"]
+    assert KEY not in repr(only(llm_calls).request)
 
 
 def bedrock() -> Any:

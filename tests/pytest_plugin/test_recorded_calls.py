@@ -223,6 +223,7 @@ def test_a_client_that_is_imported_later_is_seen() -> None:
         asyncio.run(httpx.AsyncClient().send(httpx.Request("POST", URL, BODY)))
         httpx.Client().post("https://llm.example/v1/embeddings", BODY)
         httpx.Client().post("https://llm.example/v1/chat/completions", b"no JSON")
+        httpx.Client().post("https://survey.example/responses", b'{"answers": [1, 2]}')
         httpx.Client().send(httpx.Request("GET", URL))
     httpx.Client().post(URL, BODY)
     assert len(calls) == 2
@@ -230,12 +231,13 @@ def test_a_client_that_is_imported_later_is_seen() -> None:
     assert calls[0].total is not None
     assert not any("__getattribute__" in vars(owner) for owner in (httpx.Client, httpx.AsyncClient))
     assert not any("Arrivals" in type(finder).__name__ for finder in sys.meta_path)
-    assert calls.hints()[:2] == [
+    assert calls.hints()[:3] == [
         "  seen, but no LLM request that promptopt knows: POST https://llm.example/v1/embeddings",
         (
             "  seen, but no LLM request that promptopt knows: https://llm.example/v1/chat/completions "
             "(its body is no JSON object)"
         ),
+        "  seen, but no LLM request that promptopt knows: https://survey.example/responses (it has no messages)",
     ]
 
 

@@ -141,7 +141,7 @@ def test_chat_counts_as_count_tokens_does() -> None:
         ("/v1/publishers/anthropic/models/claude-x:streamRawPredict", "messages", "claude-x", True),
         ("/model/anthropic.claude-x/converse", "converse", "anthropic.claude-x", False),
         ("/model/anthropic.claude-x/converse-stream", "converse", "anthropic.claude-x", True),
-        ("/model/m/invoke", "invoke", "m", False),
+        ("/model/m%3A0/invoke", "invoke", "m:0", False),
         ("/model/m/invoke-with-response-stream", "invoke", "m", True),
     ],
 )
