@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from statistics import median
 from typing import Any, Final
 
 from promptopt.errors import TrimError
@@ -35,9 +36,9 @@ def assert_bounded_history(
     Args:
         build: takes a turn and returns the request of that turn, or a coroutine of it; called once for each, in order.
         turns: how many (the turns are 0, 1, ...), or what build is given for each; at least 8.
-        max_tokens: what no request may exceed. Growth is judged with and without it: what the second half of the turns
-            adds must be no more than half of what the first adds, or than one turn adds. Let the conversation have
-            more turns than its bound takes to reach.
+        max_tokens: what no request may exceed. Growth is judged with and without it: it is unbounded where each request
+            of the last quarter is longer than all of the first half, by more than one turn adds. Let the conversation
+            have twice the turns that its bound takes to reach.
         model: what is counted for; see `assert_token_budget`.
         encoding: what is counted with.
 
@@ -125,16 +126,16 @@ def _over(sizes: Sequence[int], limit: int | None, word: str) -> list[str]:
 
 
 def _growth(sizes: Sequence[int], word: str) -> list[str]:
-    """Whether the second half still adds what the first did: a bounded conversation has come to its bound."""
-    middle = len(sizes) // 2
-    first, half, last = sizes[0], max(sizes[: middle + 1]), max(sizes)
-    step = max((after - before for before, after in pairwise(sizes)), default=0)
-    early, late = half - first, last - half
-    if late <= max(early / 2, step):
+    """Whether each request of the last quarter is longer than all of the first half, by more than one turn adds: a
+    bounded conversation has come to its bound by then, and falls and rises below it."""
+    half, quarter = len(sizes) // 2, len(sizes) // 4
+    highest, last = max(sizes[:half]), sizes[-quarter:]
+    added = median(last) - highest
+    if min(last) <= highest or added <= max(after - before for before, after in pairwise(sizes[half:])):
         return []
-    each = late / (len(sizes) - 1 - middle)
     unbounded = "nothing bounds it, or its bound takes more turns to reach"
-    return [f"the conversation still grows after {len(sizes)} turns, by {word}{each:,.0f} tokens a turn: {unbounded}"]
+    each = f"{word}{added / (len(sizes) - half - (quarter - 1) / 2):,.0f}"
+    return [f"the conversation still grows after {len(sizes)} turns, by {each} tokens a turn: {unbounded}"]
 
 
 def _halves(requests: Sequence[SentPrompt]) -> list[str]:

@@ -60,6 +60,10 @@ def test_what_only_grows_fails() -> None:
     assert lines[3].startswith("  the largest: system ")
     with pytest.raises(PromptHistoryError, match="still grows"):
         assert_bounded_history(conversation(), 8)
+    with pytest.raises(PromptHistoryError, match="still grows"):
+        assert_bounded_history(
+            conversation(lambda turns: [{"role": "user", "content": "long " * 5000}, *turns][len(turns) < 9 :]), 24
+        )
 
 
 @pytest.mark.parametrize(
