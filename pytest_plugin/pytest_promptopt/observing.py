@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 import time
 import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -119,7 +120,8 @@ class Recorder:
         for entry in _observed("clients"):
             if entry["module"] == module.__name__:
                 wraps: dict[str, Wrap] = {entry["method"]: _CLIENTS[entry["form"]](self)}
-                self._ends += [watch_class(getattr(module, name), wraps) for name in entry["classes"]]
+                owners = (getattr(module, name) for name in entry["classes"] if hasattr(module, name))
+                self._ends += [watch_class(owner, wraps) for owner in owners]
         for entry in _observed("methods"):
             if entry["module"] == module.__name__:
                 self._ends += self._watch_methods(module, entry)
@@ -265,9 +267,11 @@ def _streams() -> list[str]:
 
 
 def _folder(module: ModuleType) -> str:
-    """Where the SDK's own code lies."""
-    package = __import__(module.__name__.partition(".")[0])
-    return str(Path(str(package.__file__)).parent)
+    """Where the SDK's own code lies: the outermost package with a file of its own (`google` has none)."""
+    names = module.__name__.split(".")
+    packages = (sys.modules.get(".".join(names[: depth + 1])) for depth in range(len(names)))
+    files = (getattr(package, "__file__", None) for package in packages)
+    return str(Path(next((file for file in files if file), str(module.__file__))).parent)
 
 
 def _is_own(value: Any, folder: str) -> bool:

@@ -7,6 +7,7 @@ said then.
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -76,10 +77,19 @@ def accepted_files(root: Path) -> Iterator[Path]:
     if not commit:
         raise NoSnapshotError(f"{LOCK} is in no commit")
     with TemporaryDirectory(prefix="promptopt-") as folder:
-        with tarfile.open(fileobj=io.BytesIO(_git(root, "archive", "--format=tar", commit))) as archive:
-            files = [member for member in archive if member.isreg()]  # links may lead anywhere
-            archive.extractall(folder, files, filter="data")
+        _unpack(_git(root, "archive", "--format=tar", commit), Path(folder))
         yield Path(folder)
+
+
+def _unpack(archive: bytes, folder: Path) -> None:
+    """Write the files of an archive that belong below the folder; links may lead anywhere and are left out."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as members:
+        for member in members:
+            content = members.extractfile(member) if member.isreg() else None
+            file = Path(os.path.abspath(folder / member.name))  # noqa: PTH100 (without following links)
+            if content is not None and file.is_relative_to(folder):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content.read())
 
 
 def _git(root: Path, *words: str) -> bytes:

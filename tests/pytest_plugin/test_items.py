@@ -330,3 +330,17 @@ def test_what_a_rendered_prompt_has_gained(project: pytest.Pytester, run: Run) -
             "*0: system  *  (+* since promptopt.lock)",
         ]
     )
+
+
+def test_links_in_history_lead_nowhere(project: pytest.Pytester, run: Run) -> None:
+    """A checkout may have links to anywhere, and to itself."""
+    budget(project, '"app.py" = {growth = 10}')
+    git(project.path, "init", "-q")
+    run("--promptopt-update").assert_outcomes(passed=4)
+    (project.path / "self").symlink_to(project.path)
+    (project.path / "passwords").symlink_to("/etc/passwd")
+    git(project.path, "add", "-A")
+    git(project.path, "commit", "-q", "-m", "Accept")
+    (project.path / "app.py").write_text(GROWN)
+    result = run("--promptopt")
+    result.stdout.fnmatch_lines(["  system  15 -> 45  +30"])
