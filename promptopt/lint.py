@@ -21,7 +21,7 @@ from promptopt.project import LinkOptions, link
 from promptopt.project.collect import collect, garbage_collection_paused
 from promptopt.project.prompt_files import is_prompt_folder, is_template
 from promptopt.project.text_files import TextFiles
-from promptopt.prompt import BracedText, Call, ChatTemplate, Parameter, Prompt, PromptTemplate, Retrieval
+from promptopt.prompt import BracedText, Call, ChatTemplate, Keeping, Parameter, Prompt, PromptTemplate, Retrieval
 from promptopt.readers.facts import Module, Scope
 from promptopt.readers.jinja.environment import TemplateSyntax
 from promptopt.readers.python import PythonSyntaxError, read_module
@@ -94,6 +94,7 @@ class Project:
     bounds_hit: int = 0
     templates: tuple[PromptTemplate | ChatTemplate | BracedText, ...] = ()
     retrievals: tuple[Retrieval, ...] = ()
+    keeping: tuple[Keeping, ...] = ()
     other_templates: int = 0
     strangers: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
@@ -171,6 +172,7 @@ def run_rules(project: Project, rules: RuleSet) -> Report:
         *project.calls,
         *project.templates,
         *project.retrievals,
+        *project.keeping,
         *budgeted,
     ):
         found += _run(rules, subject, project.sources)
@@ -233,7 +235,7 @@ def _run(rules: RuleSet, subject: object, sources: Mapping[str, SourceFile]) -> 
 def _as_told(finding: Finding, subject: object) -> Finding:
     """The finding, as information where test code sends the request or supplies what it is about: nobody waits
     for a test's prompt."""
-    if not isinstance(subject, (Prompt, Call, Retrieval)) or finding.severity is Severity.INFO:
+    if not isinstance(subject, (Prompt, Call, Retrieval, Keeping)) or finding.severity is Severity.INFO:
         return finding
     places = [finding.location, *(related.location for related in finding.related)]
     tested = any(is_test_code(place.path) for place in places)
@@ -431,6 +433,7 @@ def _linked(project: Project, modules: Mapping[str, Module], config: Config, opt
         other_templates=found.other_templates,
         strangers=found.strangers,
         retrievals=found.retrievals,
+        keeping=found.keeping,
     )
     if not config.model and not config.encoding:
         return linked

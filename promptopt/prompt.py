@@ -330,6 +330,18 @@ class PromptTemplate:
 
 
 @dataclass(frozen=True, slots=True)
+class Keeping:
+    """A conversation that a framework keeps outside of the requests that the code shows, and that nothing cuts.
+
+    It is kept, or handed on, at `location` (`expression` is its source text), and sent by what stands at `feeds`.
+    """
+
+    location: Location
+    expression: str
+    feeds: Location
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieval:
     """A search whose passages reach a prompt.
 

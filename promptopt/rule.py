@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import metadata
-from types import ModuleType
+from types import ModuleType, UnionType
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
 from promptopt.config import Config, suggestion
@@ -79,7 +79,7 @@ class Rule(Generic[SubjectT]):
     since: ClassVar[str]
     preview: ClassVar[bool] = False
     fix: ClassVar[Applicability | None] = None
-    subject: ClassVar[type[Any]]
+    subject: ClassVar[type[Any] | UnionType]
     Options: ClassVar[type[Any]] = NoOptions
 
     def __init__(self, level: Severity | None = None) -> None:

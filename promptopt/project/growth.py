@@ -115,6 +115,15 @@ def _is_cut(ev: Evaluator, place: Place, text: str, names: frozenset[str]) -> bo
     return any(_cut(re.escape(name)).search(text) for name in names) if names else bool(_cut(r"[\w.]+").search(text))
 
 
+def is_cut_in(ev: Evaluator, path: str, names: frozenset[str]) -> bool:
+    """Whether anything in a file looks as if it shortened a conversation, kept under one of `names` where there are
+    some."""
+    if names:
+        return _is_cut(ev, Place(path, 0, 0), ev.world.files[path].text, names)
+    words = _CUTTING_WORDS.search(ev.world.files[path].text) is not None
+    return words or any(_CUTTING_CALLS.search(name) for name in ev.world.modules[path].calls_by_name)
+
+
 def _cut(name: str) -> re.Pattern[str]:
     """Slices, deletions, length checks and removals of a list."""
     list_name = rf"(?<![\w.]){name}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from promptopt.project import classes, closures, hooks, retrieval, standing, template_uses
+from promptopt.project import classes, closures, hooks, keeping, retrieval, standing, template_uses
 from promptopt.project.callers import Callers, CallSite
 from promptopt.project.choices import choices
 from promptopt.project.collect import garbage_collection_paused
@@ -48,6 +48,7 @@ from promptopt.prompt import (
     ChatTemplate,
     History,
     Interpolation,
+    Keeping,
     Message,
     Parameter,
     Prompt,
@@ -92,6 +93,7 @@ class Linked:
     other_templates: int = 0
     strangers: frozenset[str] = frozenset()
     retrievals: tuple[Retrieval, ...] = ()
+    keeping: tuple[Keeping, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,7 @@ class _Linker:
             alone.others,
             alone.strangers,
             retrieval.find(self.ev, self.describer, prompts),
+            tuple(keeping.find(self.ev, prompts)),
         )
 
     def _has_room(self) -> bool:

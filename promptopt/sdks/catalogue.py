@@ -24,6 +24,7 @@ from promptopt.sdks.schema import (
     ClientShape,
     EngineShape,
     HookShape,
+    KeepingShape,
     MessageShape,
     RetrieverShape,
     RetrieverUseShape,
@@ -67,6 +68,7 @@ class SdkCatalogue:
     _constants: SymbolIndex[tuple[Sdk, str]]
     _retriever_uses: SymbolIndex[tuple[Sdk, RetrieverUseShape]]
     _retrievers: dict[str, tuple[RetrieverShape, ...]]
+    _keeping: SymbolIndex[tuple[Sdk, KeepingShape]]
     _methods: dict[tuple[str, str], tuple[Sdk, CallShape]]
     _unmistakable: SymbolIndex[tuple[Sdk, CallShape]]
     _owners: dict[ClientShape, Sdk]
@@ -125,6 +127,16 @@ class SdkCatalogue:
     def retriever_uses(self) -> Iterable[str]:
         """Last names of what puts what a retriever finds into a prompt."""
         return self._retriever_uses.entries
+
+    def keeping(self, dotted: str) -> KeepingShape | None:
+        """How `dotted` keeps a conversation; a method of an object of unknown type is `?.name`."""
+        found = self._keeping.find(dotted)
+        return found[1] if found else None
+
+    @property
+    def keeping_names(self) -> Iterable[str]:
+        """Last names of what keeps conversations."""
+        return self._keeping.entries
 
     def is_constant(self, dotted: str) -> bool:
         """Whether `dotted` is text that the SDK itself ships."""
@@ -209,6 +221,7 @@ def build_catalogue(sdks: Iterable[Sdk]) -> SdkCatalogue:
             "retriever_uses", ((s, sdk, u) for sdk in sdks for u in sdk.retriever_uses for s in u.symbols)
         ),
         _retrievers=_retrievers(sdks),
+        _keeping=_index("keeping", ((s, sdk, k) for sdk in sdks for k in sdk.keeping for s in _kept(k))),
         _methods=_methods(sdks),
         _unmistakable=_index(
             "unmistakable", ((f"*:{path}", sdk, c) for sdk in sdks for c in sdk.calls for path in c.unmistakable)
@@ -228,6 +241,11 @@ def _index(kind: str, claims: _Claims[Shape]) -> SymbolIndex[tuple[Sdk, Shape]]:
                 raise SdkDataError(f"{sdk.name}: {kind}: {name} is claimed already by {owner.name}")
         rivals.append((symbol, sdk))
     return index_parsed(rows)
+
+
+def _kept(shape: KeepingShape) -> Iterator[str]:
+    yield from shape.symbols
+    yield from (f"*:{method}" for method in shape.methods)
 
 
 def _retrievers(sdks: tuple[Sdk, ...]) -> dict[str, tuple[RetrieverShape, ...]]:
@@ -288,7 +306,7 @@ def _symbols(sdk: Sdk) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"calls[{n}].functions", call.functions
         yield f"calls[{n}].constructors", call.constructors
     yield "constants", sdk.constants
-    for key in ("messages", "blocks", "templates", "engines", "hooks", "retriever_uses"):
+    for key in ("messages", "blocks", "templates", "engines", "hooks", "retriever_uses", "keeping"):
         for n, shape in enumerate(getattr(sdk, key)):
             yield f"{key}[{n}].symbols", shape.symbols
 

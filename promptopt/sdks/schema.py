@@ -225,6 +225,25 @@ class RetrieverUseShape:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepingShape:
+    """How an SDK keeps a conversation that no request in the code shows.
+
+    `kind` says what `symbols` are: a `memory` is a class whose objects keep every message, in use where one is passed
+    as one of the `arguments`; a `run` is a function that is given the conversation in one of the `arguments`, and whose
+    result gives it back, longer, by one of the methods `returns`; a `checkpoint` is a function that makes what keeps
+    its conversations where one of the `arguments` is passed, unless one of `bounds` is passed too. `methods` of a
+    checkpoint are told by their names.
+    """
+
+    kind: Literal["memory", "run", "checkpoint"]
+    arguments: tuple[Argument, ...]
+    symbols: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    returns: tuple[str, ...] = ()
+    bounds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sdk:
     """One file of facts with its provenance: package version read, source and date (ISO).
 
@@ -255,4 +274,5 @@ class Sdk:
     engines: tuple[EngineShape, ...] = ()
     retrievers: tuple[RetrieverShape, ...] = ()
     retriever_uses: tuple[RetrieverUseShape, ...] = ()
+    keeping: tuple[KeepingShape, ...] = ()
     sends: bool = True

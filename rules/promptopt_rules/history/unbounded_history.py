@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import UnionType
 from typing import ClassVar, Final
 
 from promptopt.finding import Applicability, Finding, Related, Remedy, Severity
-from promptopt.prompt import History, Prompt
+from promptopt.prompt import History, Keeping, Prompt
 from promptopt.rule import Rule, RuleContext
 
 _HELD_BY: Final = {"loop": "each turn of the loop", "session": "each request"}
+_REMEDY: Final = Remedy("bound-history", "cut the conversation in steps, to a budget of tokens")
 
 
-class UnboundedHistory(Rule[Prompt]):
+class UnboundedHistory(Rule[Prompt | Keeping]):
     """A conversation that gets longer with every turn and is sent whole.
 
     ## What it finds
 
     A list of messages that outlives a request, gets more of them with each, and is sent with nothing that cuts it: in a
     loop that asks the user, in an attribute that the methods of an object add to, in the session of Chainlit,
-    Streamlit and the like.
+    Streamlit and the like, in a memory of a framework that keeps everything, in the checkpoints of an agent, or handed
+    from one run of an agent to the next.
 
     ## Why it is slow
 
@@ -67,7 +70,7 @@ class UnboundedHistory(Rule[Prompt]):
     - files that call anything named after trimming, summarizing, compacting or counting tokens, or that name a
       maximum of turns or messages
     - lists that are made anew for each request, and loops that ask nobody: an agent's steps
-    - conversations that the provider keeps
+    - conversations that the provider keeps, agents with middleware or a hook ahead of the model
     - conversations from a database or a parameter: whoever fills them may cut them
 
     ## References
@@ -81,22 +84,37 @@ class UnboundedHistory(Rule[Prompt]):
     severity: ClassVar[Severity] = Severity.WARNING
     since: ClassVar[str] = "0.1.0"
     fix: ClassVar[Applicability | None] = None
-    subject: ClassVar[type[Prompt]] = Prompt
+    subject: ClassVar[type[Prompt | Keeping] | UnionType] = Prompt | Keeping
 
-    def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
+    def check(self, subject: Prompt | Keeping, context: RuleContext) -> Iterator[Finding]:
         """One finding for each conversation."""
+        if isinstance(subject, Keeping):
+            yield self.finding(
+                _message("each request"),
+                subject.location,
+                subject=subject.expression,
+                related=[] if subject.feeds == subject.location else [Related("sent by this call", subject.feeds)],
+                remedies=[_REMEDY],
+            )
+            return
         for message in subject.messages:
             if isinstance(message, History) and message.unbounded and message.location:
                 place = subject.call.location if message.grows_in == "loop" else message.location
                 yield self.finding(
-                    f"The conversation gets longer with {_HELD_BY.get(message.grows_in, 'each request')} and is sent "
-                    "whole: every turn reads all turns before it. Cut it in steps, to a budget of tokens.",
+                    _message(_HELD_BY.get(message.grows_in, "each request")),
                     place,
                     prompt=subject.name,
                     subject=message.expression,
                     related=[]
                     if place == subject.call.location
                     else [Related("sent by this call", subject.call.location)],
-                    remedies=[Remedy("bound-history", "cut the conversation in steps, to a budget of tokens")],
+                    remedies=[_REMEDY],
                     group=f"history@{place.path}:{place.span.start}",
                 )
+
+
+def _message(growing: str) -> str:
+    return (
+        f"The conversation gets longer with {growing} and is sent whole: every turn reads all turns before it. "
+        "Cut it in steps, to a budget of tokens."
+    )
