@@ -88,7 +88,7 @@ class Recorder:
     @contextmanager
     def watching(self) -> Iterator[LlmCalls]:
         """Record for a while."""
-        modules = {entry["module"] for entries in (_observed("clients"), _observed("methods")) for entry in entries}
+        modules = {entry["module"] for entries in (observed("clients"), observed("methods")) for entry in entries}
         arrivals = Arrivals(modules, self._watch)
         self._open = True
         try:
@@ -105,7 +105,7 @@ class Recorder:
         others = list(self._others)
         more = [f"  and {len(others) - _MOST_OTHERS} more"] if len(others) > _MOST_OTHERS else []
         seen = [f"  seen, but no LLM request that promptopt knows: {other}" for other in others[:_MOST_OTHERS]]
-        watched = ", ".join(dict.fromkeys(entry["module"].partition(".")[0] for entry in _observed("clients")))
+        watched = ", ".join(dict.fromkeys(entry["module"].partition(".")[0] for entry in observed("clients")))
         return [
             *seen,
             *more,
@@ -117,12 +117,12 @@ class Recorder:
         return self._observed_method({"endpoint": "stand-in"}, None, "", function)
 
     def _watch(self, module: ModuleType) -> None:
-        for entry in _observed("clients"):
+        for entry in observed("clients"):
             if entry["module"] == module.__name__:
                 wraps: dict[str, Wrap] = {entry["method"]: _CLIENTS[entry["form"]](self)}
                 owners = (getattr(module, name) for name in entry["classes"] if hasattr(module, name))
                 self._ends += [watch_class(owner, wraps) for owner in owners]
-        for entry in _observed("methods"):
+        for entry in observed("methods"):
             if entry["module"] == module.__name__:
                 self._ends += self._watch_methods(module, entry)
 
@@ -256,7 +256,8 @@ def _document() -> dict[str, Any]:
     return tomllib.loads(resources.files(__package__).joinpath("observed.toml").read_text("utf-8"))
 
 
-def _observed(kind: str) -> list[dict[str, Any]]:
+def observed(kind: str) -> list[dict[str, Any]]:
+    """The places of a kind, `clients` or `methods`, that are watched."""
     entries: list[dict[str, Any]] = _document()[kind]
     return entries
 

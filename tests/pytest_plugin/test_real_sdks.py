@@ -13,7 +13,7 @@ import pytest
 
 from pytest_promptopt import LlmCallError, PromptPrefixError
 from pytest_promptopt.calls import LlmCall, LlmCalls
-from pytest_promptopt.observing import Recorder
+from pytest_promptopt.observing import Recorder, observed
 
 if TYPE_CHECKING:
     from tests.pytest_plugin.conftest import Run
@@ -436,6 +436,21 @@ def test_litellm(pytester: pytest.Pytester, run: Run, monkeypatch: pytest.Monkey
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     pytester.makepyfile(LITELLM)
     run().assert_outcomes(passed=3)
+
+
+PLACES = [(kind, entry) for kind in ("clients", "methods") for entry in observed(kind)]
+
+
+@pytest.mark.parametrize(("kind", "entry"), PLACES, ids=[entry["module"] for _, entry in PLACES])
+def test_what_is_watched_is_there(kind: str, entry: dict[str, Any]) -> None:
+    """Each class and method that `observed.toml` names is in the package as it is installed."""
+    if entry["module"].startswith("litellm"):
+        pytest.skip("litellm takes seconds to load; the test of LiteLLM runs it")
+    module = pytest.importorskip(entry["module"])
+    methods = [entry["method"]] if kind == "clients" else entry["methods"]
+    for owner in entry["classes"]:
+        missing = [name for name in methods if not hasattr(getattr(module, owner), name)]
+        assert missing in ([], ["parse"]), owner
 
 
 def test_stand_ins_of_the_projects_own(llm_calls: LlmCalls) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from promptopt import wire
 from promptopt.errors import TokenError, TrimError
 from promptopt.tokens import count_tokens, token_counter
 from promptopt.wire import find_endpoint, read_prompt, read_request
@@ -156,6 +160,22 @@ def test_addresses_are_known(path: str, name: str, model: str | None, *, stream:
 def test_other_addresses_are_passed_by(path: str) -> None:
     """They ask no model for text."""
     assert find_endpoint(path) is None
+
+
+def test_the_table_of_forms_is_whole() -> None:
+    """Each pattern compiles, names what is known, and matches whole ends of paths; nothing is misspelt."""
+    table = tomllib.loads((Path(wire.__file__).parent / "formats.toml").read_text("utf-8"))
+    assert table.keys() == {"request", "endpoints", "operations", "content"}
+    assert table["request"].keys() == {"model", "tools", "system", "messages", "cap", "stream"}
+    for entry in table["endpoints"]:
+        assert entry.keys() == {"name", "path"}
+        assert set(re.compile(entry["path"]).groupindex) <= {"model", "stream"}
+        assert entry["path"].startswith("/")
+        assert entry["path"].endswith("$")
+    names = {entry["name"] for entry in table["endpoints"]}
+    assert {entry["endpoint"] for entry in table["operations"]} <= names
+    assert all(entry.keys() <= {"name", "endpoint", "body", "stream"} for entry in table["operations"])
+    assert set(table["content"]["calls"]) | set(table["content"]["results"]) <= set(table["content"]["text"])
 
 
 def test_objects_are_read_by_their_fields() -> None:
