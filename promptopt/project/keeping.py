@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptopt.project.describe import location
 from promptopt.project.growth import is_cut_in
-from promptopt.project.messages import ASKING
-from promptopt.project.targets import all_statements, last_name, path_of
+from promptopt.project.targets import ASKING, all_statements, last_name, path_of
 from promptopt.project.values import External, Place, ScopeRef
 from promptopt.prompt import History, Keeping, Prompt
 from promptopt.source import is_test_code
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
 
 _ASKS: Final = re.compile(rf"^(?:{'|'.join(sorted(ASKING))})$|(?:^|_)(?:input|ask_user)(?:_|$)")
 """Names of functions that ask the user for something, a project's own among them."""
+
+_FILLED: Final = re.compile(r"\.chat_memory\.add_|\.save_context\(")
+"""A memory that is filled where it is made: it is made for one request."""
 
 STEPS: Final = 1_000
 """Evaluation steps for what one call calls."""
@@ -59,6 +61,9 @@ def _memories(
         if any(name in shape.arguments for name, _ in fact[4])
     )
     user = next(uses, None)
+    scope = ev.scope(ref)
+    if scope.kind == "function" and _FILLED.search(ev.world.files[ref.path].text, scope.start, scope.end):
+        return
     if user is not None and not is_cut_in(ev, ref.path, frozenset()):
         yield Keeping(location(place), ev.text(place), location(user))
 

@@ -20,11 +20,11 @@ from promptopt.project.evaluate import Evaluator
 from promptopt.project.frames import Frame
 from promptopt.project.interfaces import Interfaces, passes_on
 from promptopt.project.jinja import Units
-from promptopt.project.messages import ASKING, MessageBuilder, Rounds
+from promptopt.project.messages import MessageBuilder, Rounds
 from promptopt.project.needs import open_parameters
 from promptopt.project.reach import is_reached
 from promptopt.project.requests import Requests, Site, Slots
-from promptopt.project.targets import last_name
+from promptopt.project.targets import ASKING, last_name
 from promptopt.project.values import (
     ClassValue,
     Constant,

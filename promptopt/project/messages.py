@@ -83,8 +83,6 @@ _OPAQUE: Final = (Volatile, Member, Unknown, Parameter, Grown)
 _TURNS: Final = frozenset({"conversation-history", "growing-list", "loop-growth", "agent-state"})
 _MAX_TOOL_TEXT: Final = 200
 
-ASKING: Final = frozenset({"input", "prompt", "prompt_async", "ask", "readline", "chat_input", "text_input"})
-"""Functions that ask the user for the next turn, by their last names."""
 
 _AT_TERMINAL: Final = re.compile(r"([\w.]+\.)?(input|prompt|prompt_async|ask|readline)\(")
 

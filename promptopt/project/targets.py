@@ -12,6 +12,9 @@ MUTATORS: Final = frozenset(
     | {"setdefault", "sort", "reverse", "add_message", "add_user_message", "add_ai_message"}
 )
 
+ASKING: Final = frozenset({"input", "prompt", "prompt_async", "ask", "readline", "chat_input", "text_input"})
+"""Functions that ask the user for the next turn, by their last names."""
+
 
 def path_of(expression: Expression) -> str | None:
     """`a.b.c` for a chain of attributes on a name."""
