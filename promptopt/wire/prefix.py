@@ -26,7 +26,7 @@ _TIME: Final = re.compile(
 )
 _ID: Final = re.compile(
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]{6,}"
-    r"|\b(?=[0-9a-zA-Z_-]*\d)(?=[0-9a-zA-Z_-]*[a-zA-Z])[0-9a-zA-Z_-]{8,}\b|\b\d{6,}\b|\b[0-9a-f]{8,}\b"
+    r"|\b(?=[0-9a-zA-Z_-]*\d)(?=[0-9a-zA-Z_-]*[a-zA-Z])[0-9a-zA-Z_-]{8,}\b|(?<![\d.])\d{6,}(?![\d.])"
 )
 _NUMBER: Final = re.compile(r"[+-]?\d[\d.,]*")
 _WORD: Final = re.compile(r"\w+")

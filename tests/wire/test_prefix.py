@@ -31,6 +31,8 @@ def difference(one: Any, other: Any) -> Any:
         ("Topics: apples, pears, plums", "Topics: pears, apples, plums", ORDER),
         ("one\ntwo\nthree", "two\none\nthree", ORDER),
         ("You have 12 letters", "You have 13 letters", "a number"),
+        ("0.3879478717419459", "0.8932857461688893", "a number"),
+        ("order 4711081500", "order 4711081501", "an id"),
         ("Dear Ada", "Dear Bob", OTHER_TEXT),
         ("Rules", "Rules and more", OTHER_TEXT),
         (
