@@ -88,7 +88,16 @@ def element(ev: Evaluator, value: Value, place: Place | None) -> Value:
             return alternatives("element", tuple(found))
     if isinstance(value, Volatile):
         return value
-    return Member(value, "", "element", place)
+    if isinstance(value, Alternatives) and any(isinstance(one, Sequence) for one in value.values):
+        return value.over(lambda one: element(ev, one, place))
+    part_of = _part_of(value)
+    return element(ev, part_of, place) if part_of is not None else Member(value, "", "element", place)
+
+
+def _part_of(value: Value) -> Sequence | None:
+    """The list that a value is a part of: its elements are elements of that one."""
+    is_part = isinstance(value, Member) and value.how in ("slice", "window")
+    return value.base if is_part and isinstance(value, Member) and isinstance(value.base, Sequence) else None
 
 
 def _flat(items: Items) -> list[Item]:
@@ -99,6 +108,8 @@ def _flat(items: Items) -> list[Item]:
                 result.extend(_flat(run))
         elif isinstance(item, AgainItems):
             result.extend(_flat(item.items))
+        elif isinstance(item, Splice) and (part_of := _part_of(item.value)) is not None:
+            result.extend(_flat(part_of.items))
         elif isinstance(item, Splice):
             result.append(Member(item.value, "", "element", item.place))
         else:
