@@ -180,21 +180,33 @@ UNTITLED: Final = Weights(
 """The same where no title tells of every part what it is about: the best passages come first, parts within them."""
 
 FUSED: Final = Weights(
-    part=0.7,
-    passage=0.15,
+    part=0.567,
+    passage=0.165,
     lead=1.168,
-    named=0.654,
-    number=0.642,
-    name=1.05,
-    coverage=0.425,
+    named=0.471,
+    number=0.833,
+    name=1.381,
+    coverage=0.357,
     top=0.65,
-    mention=1.902,
-    chain=0.358,
-    chains=4,
+    mention=1.662,
+    chain=0.643,
+    chains=8,
 )
 """Beside static vectors."""
 
-FUSED_UNTITLED: Final = replace(FUSED, part=0.5, passage=1.4, name=0.3, coverage=0.5, top=0.15, mention=1.5, chain=0.6)
+FUSED_UNTITLED: Final = replace(
+    FUSED,
+    part=0.5,
+    passage=1.4,
+    named=0.654,
+    number=0.642,
+    name=0.3,
+    coverage=0.5,
+    top=0.15,
+    mention=1.5,
+    chain=0.6,
+    chains=4,
+)
 """The same without titles."""
 
 
