@@ -348,6 +348,7 @@ class Retrieval:
     `k` is the number of passages, which stands at `location` or is decided there; `expression` is the search's source
     text. `feeds` is where the passages are put into a prompt. `bounds` are the names of what narrows them on the way:
     what reranks, compresses, filters or counts them, by its arguments or as far as names in the files on the way tell.
+    `kept` is the number that a reranker on the way keeps, where it is known.
     """
 
     k: int
@@ -355,6 +356,7 @@ class Retrieval:
     expression: str
     feeds: Location
     bounds: tuple[str, ...] = ()
+    kept: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ files on the way that looks as if it did counts as a bound.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from collections.abc import Sequence as Several
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from promptopt.project import calls
@@ -26,6 +27,7 @@ from promptopt.project.values import (
     Pipe,
     Place,
     ScopeRef,
+    Sequence,
     TextValue,
     Unknown,
     Value,
@@ -70,14 +72,15 @@ _MAPPINGS: Final = ("RunnableParallel", "RunnableMap", "RunnablePassthrough.assi
 
 
 class _Reach(NamedTuple):
-    """A search's passages are put into a prompt at `feeds`; `bounds` narrow them."""
+    """A search's passages are put into a prompt at `feeds`; `bounds` narrow them, a reranker keeps `kept`."""
 
     search: Place
     feeds: Place
     bounds: tuple[str, ...]
+    kept: int | None = None
 
 
-def find(ev: Evaluator, describer: Describer, prompts: Sequence[Prompt]) -> tuple[Retrieval, ...]:
+def find(ev: Evaluator, describer: Describer, prompts: Several[Prompt]) -> tuple[Retrieval, ...]:
     """The project's searches whose passages reach a prompt, where their number is known."""
     finder = _Finder(ev, describer)
     return tuple(finder.run(prompts)) if finder.searches else ()
@@ -96,7 +99,7 @@ class _Finder:
                 if shape is not None:
                     self.searches[Place(ref.path, *fact[:2])] = ref, call, shape
 
-    def run(self, prompts: Sequence[Prompt]) -> Iterator[Retrieval]:
+    def run(self, prompts: Several[Prompt]) -> Iterator[Retrieval]:
         """One for each search, at the first place that puts its passages into a prompt unnarrowed, if there is one."""
         reached: dict[Place, _Reach] = {}
         for one in (*self._asked(prompts), *self._used(), *self._piped(), *self._engines(), *self._gathered()):
@@ -105,7 +108,7 @@ class _Finder:
         for one in reached.values():
             yield from self._retrieval(one)
 
-    def _asked(self, prompts: Sequence[Prompt]) -> Iterator[_Reach]:
+    def _asked(self, prompts: Several[Prompt]) -> Iterator[_Reach]:
         """Passages that stand in the text of a request."""
         for prompt in prompts:
             for part in prompt.flatten():
@@ -127,8 +130,9 @@ class _Finder:
                 given = self._argument(use.retriever, ref, call) if use else None
                 for search in self._origins(given) if use and given else ():
                     feeds = Place(ref.path, *fact[:2])
-                    bounds = self._passed(use.bounds, ref, call) if use else ()
-                    yield _Reach(search, feeds, (*bounds, *self._narrowed({search.path, ref.path})))
+                    bounds = self._passed((*use.bounds, *use.reranker), ref, call) if use else ()
+                    kept = self._kept(self._argument(use.reranker, ref, call)) if use and use.reranker else None
+                    yield _Reach(search, feeds, (*bounds, *self._narrowed({search.path, ref.path})), kept)
 
     def _piped(self) -> Iterator[_Reach]:
         """Retrievers at the head of a pipeline, in the mapping that fills the variables of its prompt."""
@@ -146,7 +150,8 @@ class _Finder:
         """Engines that put what they find into a prompt of their own."""
         for place, (ref, call, shape) in self.searches.items():
             if shape.gives == "engine":
-                yield _Reach(place, place, (*self._passed(shape.bounds, ref, call), *self._narrowed({place.path})))
+                bounds = (*self._passed(shape.bounds, ref, call), *self._narrowed({place.path}))
+                yield _Reach(place, place, bounds, self._kept(self._argument(shape.bounds, ref, call)))
 
     def _gathered(self) -> Iterator[_Reach]:
         """Passages in text that its name says is made for a prompt, in files that search."""
@@ -171,7 +176,19 @@ class _Finder:
         if number is not None:
             bounds = (*self._passed(shape.bounds, ref, call), *reach.bounds)
             where, feeds = location(reach.search), location(reach.feeds)
-            yield Retrieval(number, where, self.ev.text(reach.search), feeds, tuple(dict.fromkeys(bounds)))
+            yield Retrieval(number, where, self.ev.text(reach.search), feeds, tuple(dict.fromkeys(bounds)), reach.kept)
+
+    def _kept(self, value: Value | None) -> int | None:
+        """How many passages a reranker keeps, or the only one of a list."""
+        if isinstance(value, Sequence) and len(value.items) == 1 and isinstance(value.items[0], Value):
+            value = self.ev.force(value.items[0])
+        shape = self.sdks.reranker(value.dotted) if isinstance(value, CallResult) else None
+        given = (
+            self.ev.world.argument(value.arguments, shape.keeps, self.ev)
+            if shape and isinstance(value, CallResult)
+            else None
+        )
+        return self._number(given) if given is not None else None
 
     def _number(self, value: Value, hops: int = 0) -> int | None:
         """The least number that a value may be; for a parameter, of what its callers pass and its default."""

@@ -26,6 +26,7 @@ from promptopt.sdks.schema import (
     HookShape,
     KeepingShape,
     MessageShape,
+    RerankerShape,
     RetrieverShape,
     RetrieverUseShape,
     Sdk,
@@ -67,6 +68,7 @@ class SdkCatalogue:
     _hooks: SymbolIndex[tuple[Sdk, HookShape]]
     _constants: SymbolIndex[tuple[Sdk, str]]
     _retriever_uses: SymbolIndex[tuple[Sdk, RetrieverUseShape]]
+    _rerankers: SymbolIndex[tuple[Sdk, RerankerShape]]
     _retrievers: dict[str, tuple[RetrieverShape, ...]]
     _keeping: SymbolIndex[tuple[Sdk, KeepingShape]]
     _methods: dict[tuple[str, str], tuple[Sdk, CallShape]]
@@ -112,6 +114,11 @@ class SdkCatalogue:
     def retriever_use(self, dotted: str) -> RetrieverUseShape | None:
         """How calling `dotted` puts what a retriever finds into a prompt."""
         found = self._retriever_uses.find(dotted)
+        return found[1] if found else None
+
+    def reranker(self, dotted: str) -> RerankerShape | None:
+        """How many passages an object that calling `dotted` makes keeps."""
+        found = self._rerankers.find(dotted)
         return found[1] if found else None
 
     def search(self, method: str, given: Collection[str]) -> RetrieverShape | None:
@@ -220,6 +227,7 @@ def build_catalogue(sdks: Iterable[Sdk]) -> SdkCatalogue:
         _retriever_uses=_index(
             "retriever_uses", ((s, sdk, u) for sdk in sdks for u in sdk.retriever_uses for s in u.symbols)
         ),
+        _rerankers=_index("rerankers", ((s, sdk, r) for sdk in sdks for r in sdk.rerankers for s in r.symbols)),
         _retrievers=_retrievers(sdks),
         _keeping=_index("keeping", ((s, sdk, k) for sdk in sdks for k in sdk.keeping for s in _kept(k))),
         _methods=_methods(sdks),
@@ -306,7 +314,7 @@ def _symbols(sdk: Sdk) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"calls[{n}].functions", call.functions
         yield f"calls[{n}].constructors", call.constructors
     yield "constants", sdk.constants
-    for key in ("messages", "blocks", "templates", "engines", "hooks", "retriever_uses", "keeping"):
+    for key in ("messages", "blocks", "templates", "engines", "hooks", "retriever_uses", "rerankers", "keeping"):
         for n, shape in enumerate(getattr(sdk, key)):
             yield f"{key}[{n}].symbols", shape.symbols
 

@@ -216,12 +216,22 @@ class RetrieverShape:
 
 @dataclass(frozen=True, slots=True)
 class RetrieverUseShape:
-    """Functions and constructors that put what a retriever finds into a prompt; `retriever` names the argument that
-    holds it, `bounds` those that narrow what was found."""
+    """Functions and constructors that put what a retriever finds into a prompt, or, where `reranker` names an argument,
+    give it to what reranks it first; `retriever` names the argument that holds it, `bounds` those that narrow what was
+    found."""
 
     symbols: tuple[str, ...]
     retriever: tuple[Argument, ...]
     bounds: tuple[Argument, ...] = ()
+    reranker: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerShape:
+    """Classes that reorder passages and keep the best; `keeps` names the arguments that say how many."""
+
+    symbols: tuple[str, ...]
+    keeps: tuple[Argument, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,5 +284,6 @@ class Sdk:
     engines: tuple[EngineShape, ...] = ()
     retrievers: tuple[RetrieverShape, ...] = ()
     retriever_uses: tuple[RetrieverUseShape, ...] = ()
+    rerankers: tuple[RerankerShape, ...] = ()
     keeping: tuple[KeepingShape, ...] = ()
     sends: bool = True
