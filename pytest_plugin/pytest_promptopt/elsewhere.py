@@ -111,6 +111,18 @@ def _load(name: str, file: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{file} cannot be imported")
     module = importlib.util.module_from_spec(spec)
+    _load_packages(name, file)
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _load_packages(name: str, file: Path) -> None:
+    """Stand-ins for the packages around a module that cannot be found by their names: pytest's import mode
+    `importlib` gives test modules such names."""
+    folder = file.parent
+    while name := name.rpartition(".")[0]:
+        if name not in sys.modules:
+            package = sys.modules[name] = ModuleType(name)
+            package.__path__ = [str(folder)]
+        folder = folder.parent
