@@ -29,7 +29,7 @@ from promptopt.trim.vectors import load_vectors
 _MODEL: Final = 0.5
 """Weight of what a model that reads texts says."""
 
-_MODEL_AFTER_VECTORS: Final = 1.6
+_MODEL_AFTER_VECTORS: Final = 0.3
 """The same where static vectors have spoken before."""
 
 _VECTORS: Final = 1.0
