@@ -348,11 +348,19 @@ def check(
         RulePackError: no usable rule pack is installed.
         InternalError: a rule failed.
     """
+    return check_with_prompts(paths, config, overlay=overlay)[0]
+
+
+def check_with_prompts(
+    paths: Sequence[Path | str], config: Config | None = None, *, overlay: Mapping[Path, bytes] | None = None
+) -> tuple[Report, tuple[Prompt, ...]]:
+    """As `check`; with the report come all prompts of the project, also those of files that are not reported on."""
     places = [Path(path) for path in paths]
     config = load_config(places) if config is None else config
     rules = prepare(config, load_rules())
     with garbage_collection_paused():
-        return run_rules(read_project(places, config, overlay or {}), rules)
+        project = read_project(places, config, overlay or {})
+        return run_rules(project, rules), project.prompts
 
 
 def inspect(paths: Sequence[Path | str], config: Config, *, overlay: Mapping[Path, bytes] | None = None) -> Report:

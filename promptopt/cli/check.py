@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from enum import IntEnum
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from promptopt.baseline import read_baseline, write_baseline
+from promptopt.cli.fixing import check_options, fixed, fixed_stdin, reader, show_diff, tell, write_fixed
 from promptopt.cli.options import configuration, given_paths, project_options, words
 from promptopt.cli.output import prints_unicode, terminal_width, uses_color, write, write_error, write_file
 from promptopt.config import Budget, Config
@@ -39,6 +40,9 @@ _COUNTED: Final = ("text", "concise", "json")
 @click.option("--preview", is_flag=True, help="Run preview rules too.")
 @click.option("--min-severity", type=click.Choice(_SEVERITIES), help="Least to show [warning; json and sarif: info].")
 @click.option("--fail-on", type=click.Choice(_SEVERITIES), default="warning", help="Least that exits 1 [warning].")
+@click.option("--fix", is_flag=True, help="Fix what can be fixed safely; what is left is reported.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also what changes how prompts read.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing; exit 1 where it would.")
 @click.option("--show-fixes", is_flag=True, help="Show fixes with their edits.")
 @click.option("--output-format", type=click.Choice(_FORMATS), default="text", help="Form of the report [text].")
 @click.option("--output-file", type=_FILE, help="Write the report there.")
@@ -55,6 +59,7 @@ def command(**options: Any) -> int:
     The whole project is read; what stands in PATHS is reported, and what files named there do to prompts
     elsewhere. `-` reads one file from stdin.
     """
+    check_options(options)
     paths, stdin = given_paths(options["paths"], options["stdin_filename"])
     config = configuration(paths, options)
     if options["statistics"] and options["output_format"] not in _COUNTED:
@@ -68,20 +73,74 @@ def command(**options: Any) -> int:
 
 
 def _check(paths: Sequence[Path], config: Config, stdin: Path | None, options: Mapping[str, Any]) -> int:
-    from promptopt.lint import check, inspect  # noqa: PLC0415 (loads the readers and the linker)
+    from promptopt.lint import inspect  # noqa: PLC0415 (loads the readers and the linker)
 
     overlay = {stdin: sys.stdin.buffer.read()} if stdin else {}
     if options["show_files"]:
         write(_files(inspect(paths, config, overlay=overlay)))
         return 0
-    report = _new(check(paths, config, overlay=overlay), options)
+    if options["diff"]:
+        return _show_diff(paths, config, overlay, options)
+    if options["fix"]:
+        return _fix(paths, config, overlay, options)
+    report = _checked(paths, config, overlay, options)
     if options["write_baseline"]:
         write_baseline(options["write_baseline"], report.findings)
         write_error(f"{options['write_baseline']}: {len(report.findings)} findings accepted")
         return 0
+    return _tell(report, options)
+
+
+def _checked(
+    paths: Sequence[Path], config: Config, overlay: Mapping[Path, bytes], options: Mapping[str, Any]
+) -> Report:
+    """The findings that are new, with fixes where these are asked for."""
+    from promptopt.lint import check  # noqa: PLC0415 (loads the readers and the linker)
+
+    report = _new(check(paths, config, overlay=overlay), options)
+    if not options["show_fixes"]:
+        return report
+    from promptopt.fix import with_fixes  # noqa: PLC0415 (loaded only where fixes are asked for)
+
+    return with_fixes(report, reader(paths, config, overlay), config.root)
+
+
+def _show_diff(paths: Sequence[Path], config: Config, overlay: Mapping[Path, bytes], options: Mapping[str, Any]) -> int:
+    outcome = fixed(paths, config, overlay, options, _wanted(options))
+    show_diff(outcome, config.root)
+    tell(outcome, config.root, (), options)
+    return int(bool(outcome.texts) and not options["exit_zero"])
+
+
+def _fix(paths: Sequence[Path], config: Config, overlay: Mapping[Path, bytes], options: Mapping[str, Any]) -> int:
+    """Write what was fixed, to the files or where the text came from stdin to stdout, and report what is left."""
+    outcome = fixed(paths, config, overlay, options, _wanted(options))
+    if overlay:
+        left: list[str] = []
+        overlay = fixed_stdin(outcome, overlay)
+    else:
+        left = write_fixed(outcome, config.root)
+    tell(outcome, config.root, left, options)
+    return max(_tell(_checked(paths, config, overlay, options), options, to_stderr=bool(overlay)), 2 if left else 0)
+
+
+def _wanted(options: Mapping[str, Any]) -> Callable[[Report], Sequence[Finding]]:
+    """What picks the findings to fix: those that would be shown."""
+    least = Severity.parse(options["min_severity"] or _least(options["output_format"]))
+
+    def wanted(report: Report) -> list[Finding]:
+        return [finding for finding in _new(report, options).findings if finding.severity >= least]
+
+    return wanted
+
+
+def _tell(report: Report, options: Mapping[str, Any], *, to_stderr: bool = False) -> int:
+    """Write the report; returns the exit status."""
     text = _render(report, options)
     if options["output_file"]:
         write_file(options["output_file"], text)
+    elif to_stderr:
+        write_error(text.rstrip("\n"))
     else:
         write(text)
     if options["verbose"]:
@@ -119,7 +178,7 @@ def _render(report: Report, options: Mapping[str, Any]) -> str:
     from promptopt import report as reports  # noqa: PLC0415 (loaded with the report)
 
     form = options["output_format"]
-    least = options["min_severity"] or ("info" if form in _ALL_SHOWN else "warning")
+    least = options["min_severity"] or _least(form)
     to_file = options["output_file"] is not None
     style = reports.Style(
         min_severity=Severity.parse(least),
@@ -132,6 +191,11 @@ def _render(report: Report, options: Mapping[str, Any]) -> str:
     if options["statistics"]:
         return _statistics(style.shown(report.findings), form)
     return reports.render(form, report, style)
+
+
+def _least(form: str) -> str:
+    """The least severity that a form shows unless told otherwise."""
+    return "info" if form in _ALL_SHOWN else "warning"
 
 
 def _statistics(findings: Sequence[Finding], form: str) -> str:
