@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from promptopt.finding import Finding
+from promptopt.finding import Finding, Severity
+from promptopt.fix.edits import rewritten
 from promptopt.fix.proposal import Keeps, Proposal
+from promptopt.fix.python.program import same_but_for_order
 from promptopt.fix.sentences import sentences
 from promptopt.lint import Report
 from promptopt.prompt import (
@@ -57,6 +59,7 @@ class Fault:
 
 def faults(before: Reading, after: Reading, made: Sequence[Proposal]) -> Iterator[Fault]:
     """What speaks against the proposals that were made between two readings; nothing where they are proved."""
+    yield from _programs(before.report, made)
     yield from _findings(before.report, after.report, made)
     names = {*before.prompts, *after.prompts}
     for name in sorted(names):
@@ -67,26 +70,52 @@ def faults(before: Reading, after: Reading, made: Sequence[Proposal]) -> Iterato
             yield from _prompts(old, new, _about(old, made) or tuple(made))
 
 
-def _findings(before: Report, after: Report, made: Sequence[Proposal]) -> Iterator[Fault]:
-    old, new = Counter(map(key, before.findings)), Counter(map(key, after.findings))
+def _programs(before: Report, made: Sequence[Proposal]) -> Iterator[Fault]:
     for proposal in made:
-        if new[key(proposal.finding)] >= old[key(proposal.finding)]:
+        if proposal.keeps is Keeps.PROGRAM:
+            for path, text in rewritten([proposal.fix], before.sources).items():
+                if not same_but_for_order(before.sources[path].text, text):
+                    yield Fault(f"{path} would be another program", (proposal,))
+
+
+def _findings(before: Report, after: Report, made: Sequence[Proposal]) -> Iterator[Fault]:
+    """Each finding is gone, and of no rule has any prompt more than before.
+
+    An edit of the expression that a finding is named by gives it another name: there the number of findings tells.
+    Behind a value that was moved the next one may come up: of those only the worst is reported.
+    """
+    old, new = Counter(map(key, before.findings)), Counter(map(key, after.findings))
+    old_total, new_total = Counter(map(_whose, before.findings)), Counter(map(_whose, after.findings))
+    fixed = Counter(_whose(one.finding) for one in made)
+    for proposal in made:
+        mine, whose = key(proposal.finding), _whose(proposal.finding)
+        left = new[mine] >= old[mine]
+        if left or (not proposal.grows and new_total[whose] > old_total[whose] - fixed[whose]):
             yield Fault(f"{proposal.finding.code} is still found", (proposal,))
-    for finding in after.findings:
-        if new[key(finding)] > old[key(finding)]:
-            fixed = [one for one in made if one.finding.prompt == finding.prompt and finding.prompt]
-            if not any(_is_next(finding, one.finding) for one in fixed):
-                yield Fault(f"{finding.code} would be found: {finding.subject or finding.message}", tuple(fixed))
+    worst = _levels(before.findings)
+    for whose, level in _levels(after.findings).items():
+        about = tuple(one for one in made if (one.finding.prompt or one.finding.location.path) == whose[1])
+        if new_total[whose] > old_total[whose]:
+            yield Fault(f"{whose[0]} would be found in {whose[1]}", about)
+        elif level > worst[whose]:
+            yield Fault(f"{whose[0]} would be worse in {whose[1]}", about)
 
 
-def _is_next(finding: Finding, fixed: Finding) -> bool:
-    """Whether a finding about the same prompt stood behind the one that was fixed: only the worst is reported."""
-    return finding.code == fixed.code and finding.severity <= fixed.severity
+def _levels(findings: Iterable[Finding]) -> dict[tuple[str, str], Severity]:
+    """The most severe finding of each rule about each prompt."""
+    levels: dict[tuple[str, str], Severity] = {}
+    for finding in findings:
+        levels[_whose(finding)] = max(finding.severity, levels.get(_whose(finding), Severity.INFO))
+    return levels
+
+
+def _whose(finding: Finding) -> tuple[str, str]:
+    return finding.code, finding.prompt or finding.location.path
 
 
 def key(finding: Finding) -> tuple[str, str, str]:
     """What a finding is about, wherever it stands by now."""
-    return finding.code, finding.prompt or finding.location.path, _SPACE.sub(" ", finding.subject).strip()
+    return *_whose(finding), _SPACE.sub(" ", finding.subject).strip()
 
 
 def _about(prompt: Prompt | None, made: Sequence[Proposal]) -> tuple[Proposal, ...]:
@@ -130,11 +159,13 @@ def _part_locations(parts: Parts) -> Iterator[Location]:
 
 def _prompts(old: Prompt, new: Prompt, about: tuple[Proposal, ...]) -> Iterator[Fault]:
     keeps = max((one.keeps for one in about), key=_LOOSENESS.index, default=Keeps.TEXT)
-    if keeps is Keeps.ANYTHING:
+    if keeps in (Keeps.PROGRAM, Keeps.ANYTHING):
         return
     lost, added = _difference(content(old, keeps), content(new, keeps))
     if lost or added:
         yield Fault(f"{old.name} would not say the same: {_shown(lost or added)}", about)
+    if keeps is Keeps.WORDS:
+        return
     grown = [(one.stable_prefix(_BELOW)) for one in (old, new)]
     if any(later < earlier for earlier, later in zip(*grown, strict=True)):
         yield Fault(f"less of {old.name} would stay the same", about)
@@ -144,7 +175,7 @@ def _prompts(old: Prompt, new: Prompt, about: tuple[Proposal, ...]) -> Iterator[
             yield Fault(f"no more of {old.name} would stay the same", idle)
 
 
-_LOOSENESS: Final = (Keeps.TEXT, Keeps.WORDS, Keeps.SENTENCES, Keeps.CONVERSATION, Keeps.ANYTHING)
+_LOOSENESS: Final = (Keeps.TEXT, Keeps.WORDS, Keeps.SENTENCES, Keeps.CONVERSATION, Keeps.PROGRAM, Keeps.ANYTHING)
 
 
 def _difference(old: Counter[str], new: Counter[str]) -> tuple[list[str], list[str]]:

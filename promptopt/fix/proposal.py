@@ -13,7 +13,7 @@ class Keeps(Enum):
 
     ANYTHING asks for nothing: the rule that made the edit answers for it. TEXT: constant text and values in their
     order. WORDS: the same but for white space. SENTENCES: the sentences and values of each role, in any order.
-    CONVERSATION: the same of all roles together.
+    CONVERSATION: the same of all roles together. PROGRAM: the file's syntax tree, but for sorting and the form of JSON.
     """
 
     ANYTHING = "anything"
@@ -21,6 +21,7 @@ class Keeps(Enum):
     WORDS = "words"
     SENTENCES = "sentences"
     CONVERSATION = "conversation"
+    PROGRAM = "program"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,17 @@ from typing import Final, TypeAlias
 from promptopt.finding import Finding, Remedy
 from promptopt.fix.proof import Reading
 from promptopt.fix.proposal import Proposal
+from promptopt.fix.python.dedent import dedent
+from promptopt.fix.python.ordering import compact_json, sort_elements, sort_keys
 
 Builder: TypeAlias = Callable[[Finding, Remedy, Reading], Iterator[Proposal]]
 
-_BUILDERS: Final[dict[str, Builder]] = {}
+_BUILDERS: Final[dict[str, Builder]] = {
+    "sort-elements": sort_elements,
+    "sort-keys": sort_keys,
+    "compact-json": compact_json,
+    "dedent": dedent,
+}
 
 
 def proposals(finding: Finding, reading: Reading) -> Iterator[Proposal]:

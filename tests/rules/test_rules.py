@@ -13,16 +13,19 @@ fenced block of `toml` ahead of the first block of code in a section is the conf
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from promptopt import Finding, Report, check, load_rules
+from promptopt import Applicability, Finding, Report, check, load_rules
+from promptopt.fix import fix_all
+from promptopt.fix.files import encoded
+from promptopt.fix.proof import Reading
+from promptopt.lint import check_with_prompts
 from promptopt.rule import AnyRule, NoOptions, documentation, documentation_faults
 
 HERE = Path(__file__).parent
@@ -35,7 +38,6 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FILE = re.compile(r"^# file: (\S+)\n", re.MULTILINE)
 NAMES = {"python": "case.py", "jinja": "prompts/case.j2"}
 CACHE_ONLY = 'select = ["PO0", "PO1"]\n'
-MOST_PASSES = 10
 
 
 @dataclass(frozen=True)
@@ -228,16 +230,17 @@ FIXABLE = [(name, rule, case) for name, rule, case in BLOCKS if rule.fix is not 
 
 @pytest.mark.parametrize(("rule", "case"), [block[1:] for block in FIXABLE], ids=[block[0] for block in FIXABLE])
 def test_fix_converges(rule: type[AnyRule], case: Case, tmp_path: Path) -> None:
-    """A declared fix comes, leaves valid Python and ends with nothing to fix."""
-    files = dict(case.files)
-    for _ in range(MOST_PASSES):
-        report = run(Case(files, config=case.config), tmp_path)
-        fixes = [one.fixes[0] for one in report.findings if one.code == rule.code and one.fixes]
-        if not fixes:
-            break
-        for edit in sorted(fixes[0].edits, key=lambda one: one.location, reverse=True):
-            span, text = edit.location.span, files[edit.location.path]
-            files[edit.location.path] = text[: span.start] + edit.content + text[span.end :]
-            ast.parse(files[edit.location.path])
-    assert files != case.files, "no fix was offered"
-    assert rule.code not in {one.code for one in report.findings}, "findings are left"
+    """A declared fix comes, is proved, and leaves nothing to fix."""
+    run(case, tmp_path)
+
+    def read(overlay: Mapping[Path, bytes]) -> Reading:
+        return Reading.of(*check_with_prompts([tmp_path], overlay=overlay))
+
+    def wanted(report: Report) -> list[Finding]:
+        return [one for one in report.findings if one.code == rule.code]
+
+    outcome = fix_all(read, wanted, Applicability.UNSAFE, tmp_path)
+    assert outcome.texts, f"no fix was made: {outcome.refused}"
+    overlay = {tmp_path / path: encoded(outcome.sources[path], text) for path, text in outcome.texts.items()}
+    assert wanted(read(overlay).report) == [], "findings are left"
+    assert not fix_all(lambda more: read({**overlay, **more}), wanted, Applicability.UNSAFE, tmp_path).texts

@@ -95,8 +95,9 @@ class UnstableOrder(Rule[Prompt]):
 
     ## Fix safety
 
-    Sorting changes the order in which the model reads the entries. The remedies are advice: no edit is
-    made.
+    `sorted(...)` is safe where the elements are known to be strings, as those that `join` takes and folder listings
+    are: the prompt gets one of the orders that it could have before. Where elements may be of kinds that cannot be
+    compared it is unsafe, and so is `sort_keys=True`, which fails on keys of several kinds. Other remedies are advice.
 
     ## References
 
@@ -109,7 +110,7 @@ class UnstableOrder(Rule[Prompt]):
     name: ClassVar[str] = "unstable-order"
     severity: ClassVar[Severity] = Severity.WARNING
     since: ClassVar[str] = "0.1.0"
-    fix: ClassVar[Applicability | None] = None
+    fix: ClassVar[Applicability | None] = Applicability.SAFE
     subject: ClassVar[type[Prompt]] = Prompt
 
     @dataclass(frozen=True, slots=True)

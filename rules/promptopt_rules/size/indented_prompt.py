@@ -88,7 +88,9 @@ class IndentedPrompt(Rule[Prompt]):
 
     ## Fix safety
 
-    Without its indentation the prompt is another text, though it says the same. The remedy is advice: no edit is made.
+    Unsafe: without its indentation the prompt is another text, though it says the same. Constant text is put into
+    `dedent(...)`, or `cleandoc(...)` where its first line stands beside the quotes, and the import is added. Text with
+    values in it is left alone: a value of several lines would decide what is taken out.
 
     ## References
 
@@ -99,7 +101,7 @@ class IndentedPrompt(Rule[Prompt]):
     name: ClassVar[str] = "indented-prompt"
     severity: ClassVar[Severity] = Severity.INFO
     since: ClassVar[str] = "0.1.0"
-    fix: ClassVar[Applicability | None] = None
+    fix: ClassVar[Applicability | None] = Applicability.UNSAFE
     subject: ClassVar[type[Prompt]] = Prompt
 
     @dataclass(frozen=True, slots=True)

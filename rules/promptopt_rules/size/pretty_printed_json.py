@@ -70,8 +70,8 @@ class PrettyPrintedJson(Rule[Prompt]):
 
     ## Fix safety
 
-    The same content in fewer characters; a prompt that speaks of "line 12 of the JSON" would break. The remedy is
-    advice: no edit is made.
+    Unsafe: the same content in fewer characters, but a prompt that speaks of "line 12 of the JSON" would break. The
+    keywords of `json.dumps` and `model_dump_json` are changed; other functions are left alone.
 
     ## References
 
@@ -82,7 +82,7 @@ class PrettyPrintedJson(Rule[Prompt]):
     name: ClassVar[str] = "pretty-printed-json"
     severity: ClassVar[Severity] = Severity.INFO
     since: ClassVar[str] = "0.1.0"
-    fix: ClassVar[Applicability | None] = None
+    fix: ClassVar[Applicability | None] = Applicability.UNSAFE
     subject: ClassVar[type[Prompt]] = Prompt
 
     def check(self, subject: Prompt, context: RuleContext) -> Iterator[Finding]:
